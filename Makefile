@@ -1,0 +1,40 @@
+# make demo    set everything up, then the main job: three real tasks, one night, a report (COMPARE=1: also without evolution)
+# make test    set everything up, then lint, types, import contracts and all tests
+.PHONY: help setup demo test test-full lint bench docs clean
+.DEFAULT_GOAL := help
+
+# Relative on purpose: the checkout may lie at a path with spaces.
+BIN := .venv/bin
+
+help:
+	@sed -n 's/^# //p' Makefile
+	@echo 'also: setup, test-full (slow tests too), lint, bench (QUICK=1), docs (regenerate docs/cli.md), clean'
+
+setup:
+	@scripts/setup
+
+demo: setup
+	@$(BIN)/edgeevo demo$(if $(COMPARE), --compare)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest -m "not slow"
+
+test-full: lint
+	$(BIN)/python -m pytest
+
+# Every claim of being fast or good, measured here and now; ends with 1 when one does not hold.
+bench: setup
+	$(BIN)/python benchmarks/run.py$(if $(QUICK), --quick)
+
+docs: setup
+	$(BIN)/python scripts/docs_cli.py
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

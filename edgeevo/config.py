@@ -1,0 +1,291 @@
+"""TOML -> Config. Unknown keys are refused with their path; every key has a unit (in its name), a default, bounds and one line of explanation.
+
+    config = load(find_config(option))        # Loaded: the values, and for each key where it came from
+    config.config.idle.window                 # "01:00-06:00"
+    config.origins["idle.window"]             # "default", "file /etc/edgeevo.toml", "option --set" or "environment STATE_DIRECTORY"
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import msgspec
+
+from edgeevo.domain import Value
+from edgeevo.errors import ConfigError
+from edgeevo.events import NightPlan
+
+CONFIG_VERSION = 1
+SYSTEM_CONFIG = Path("/etc/edgeevo/edgeevo.toml")
+WINDOW = r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$"
+
+NIGHT_NOTES = {
+    "lineages": "lineages that evolve in one night",
+    "generations": "generations per lineage and night at most",
+    "effort": "how much of a program one edit may touch: low, high or max",
+    "practice_groups": "practice tasks that are attempted",
+    "group_attempts": "attempts at each practice task",
+    "examples": "training examples at most",
+    "exam_pairs": "exam tasks that incumbent and candidate both sit",
+    "evolve_seconds": "time for evolution at most",
+    "practise_seconds": "time for practice at most",
+    "rank": "rank of the LoRA adapter",
+    "alpha": "scale of the LoRA adapter (alpha / rank multiplies it)",
+    "learning_rate": "peak learning rate",
+    "batch_size": "examples per optimiser step",
+    "epochs": "passes over the examples",
+    "checkpoint_seconds": "the trainer saves at least this often",
+    "threads": "threads of trainer and model in a night",
+    "p_threshold": "one-sided p-value below which the gate may promote",
+    "margin": "share by which a stratum may be worse and still count as not inferior",
+    "evolution": "false: founders only (the comparison); such a night is not promoted by the demo",
+    "shuffle_labels": "true: the control experiment on answers of other tasks; must never be promoted",
+}
+
+
+def _key(description: str, **bounds: Any) -> msgspec.Meta:
+    return msgspec.Meta(description=description, **bounds)
+
+
+class DaemonSection(Value):
+    """The service itself."""
+
+    state_dir: Annotated[str, _key("where database, adapters and models live; empty = /var/lib/edgeevo for root, else XDG state")] = ""
+    runtime_dir: Annotated[str, _key("where the socket lives; empty = /run/edgeevo for root, else XDG runtime")] = ""
+    tick_seconds: Annotated[float, _key("how often the box is looked at", ge=0.05, le=60.0)] = 5.0
+    stop_seconds: Annotated[float, _key("how long workers get to stop before they are killed", ge=0.1, le=2.0)] = 1.0
+    night_module: Annotated[str, _key("module that plays a night; edgeevo.rehearsal plays one without a model")] = "edgeevo.night"
+    audit_module: Annotated[str, _key("module that plays the audit set")] = "edgeevo.audit"
+
+
+class ControlSection(Value):
+    """Who may talk to the daemon over its unix socket, besides root and the daemon's own user."""
+
+    allow_uids: Annotated[tuple[int, ...], _key("user ids that may use status, ask and run; nights and rollback stay with root")] = ()
+    max_message_bytes: Annotated[int, _key("longest request or reply", ge=65_536, le=1 << 28)] = 32 << 20
+
+
+class ModelSection(Value):
+    """The language model and its worker process."""
+
+    card: Annotated[str, _key("model card: a name under models/ or the path of a TOML file; empty = no model")] = "smollm2-135m-instruct"
+    models_dir: Annotated[str, _key("where verified weights are kept; empty = models/ in the state directory")] = ""
+    threads: Annotated[int, _key("threads of the model worker", ge=1, le=256)] = 2
+    close_after_seconds: Annotated[float, _key("an unused model worker is stopped after this", ge=1.0)] = 120.0
+
+
+class IdleSection(Value):
+    """When a night may run. Load is that of others: ours is subtracted; 1.0 means one busy core."""
+
+    window: Annotated[str, _key("local time of day in which nights may run, HH:MM-HH:MM, may cross midnight", pattern=WINDOW)] = "01:00-06:00"
+    enter_load_cores: Annotated[float, _key("start only while others use less than this", ge=0.0)] = 0.3
+    leave_load_cores: Annotated[float, _key("stop when others use more than this", ge=0.0)] = 0.8
+    enter_dwell_seconds: Annotated[float, _key("quiet for this long before starting", ge=0.0)] = 120.0
+    leave_dwell_seconds: Annotated[float, _key("busy for this long before stopping", ge=0.0)] = 20.0
+    min_free_memory_bytes: Annotated[int, _key("stop at once below this much available memory", ge=0)] = 400_000_000
+    min_free_disk_bytes: Annotated[int, _key("no nights below this much free disk; answering goes on", ge=0)] = 500_000_000
+
+
+class StoreSection(Value):
+    """The database."""
+
+    max_database_bytes: Annotated[int, _key("quota of the database file", ge=1 << 20)] = 2_000_000_000
+    keep_trajectories_days: Annotated[int, _key("transcripts older than this are pruned; outcomes stay for ever", ge=1)] = 30
+
+
+class AuditSection(Value):
+    """The held-out measurement that no decision reads."""
+
+    tasks: Annotated[int, _key("tasks of the audit set", ge=1)] = 300
+    seed: Annotated[int, _key("number that fixes the audit set", ge=0)] = 1
+    cache_dir: Annotated[str, _key("evaluations of fixed policies are shared between state directories here; empty = not shared")] = ""
+
+
+class Config(Value):
+    """All settings. `version` is the version of this schema and must be stated in every file."""
+
+    version: Annotated[int, _key("version of this file's schema", ge=CONFIG_VERSION, le=CONFIG_VERSION)] = CONFIG_VERSION
+    daemon: DaemonSection = DaemonSection()
+    control: ControlSection = ControlSection()
+    model: ModelSection = ModelSection()
+    idle: IdleSection = IdleSection()
+    store: StoreSection = StoreSection()
+    audit: AuditSection = AuditSection()
+    night: NightPlan = NightPlan()
+
+
+class Loaded(Value):
+    """A configuration and, for every key ("section.key"), where its value came from."""
+
+    config: Config
+    origins: dict[str, str]
+    path: str  # empty: no file, defaults only
+
+    @property
+    def state_dir(self) -> Path:
+        """The state directory, defaults resolved."""
+        return Path(self.config.daemon.state_dir)
+
+    @property
+    def runtime_dir(self) -> Path:
+        """The runtime directory, defaults resolved."""
+        return Path(self.config.daemon.runtime_dir)
+
+    @property
+    def models_dir(self) -> Path:
+        """Where verified weights are kept."""
+        return Path(self.config.model.models_dir or self.state_dir / "models")
+
+    @property
+    def card_path(self) -> Path:
+        """The model card's file; a bare name is looked up among the cards that ship with edgeevo."""
+        card = self.config.model.card
+        return Path(card) if card.endswith(".toml") else share("models") / f"{card}.toml"
+
+    @property
+    def database(self) -> Path:
+        """Path of the database file."""
+        return self.state_dir / "edgeevo.db"
+
+    @property
+    def socket(self) -> Path:
+        """Path of the daemon's unix socket."""
+        return self.runtime_dir / "edgeevo.sock"
+
+
+def share(name: str) -> Path:
+    """A directory that ships with edgeevo ("models", "configs"): beside the package in a checkout, inside it when installed."""
+    package = Path(__file__).parent
+    inside = package / "share" / name
+    return inside if inside.is_dir() else package.parent / name
+
+
+def find_config(option: str | None = None, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The file to read: the option, else $EDGEEVO_CONFIG, else /etc/edgeevo/edgeevo.toml if it exists, else None (defaults)."""
+    named = option or environ.get("EDGEEVO_CONFIG")
+    if named:
+        return Path(named)
+    return SYSTEM_CONFIG if SYSTEM_CONFIG.exists() else None
+
+
+def load(path: Path | None, settings: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> Loaded:
+    """Read `path` (None: defaults), then apply `settings` ("section.key=TOML value"). Raises ConfigError naming file and key."""
+    raw = _read(path) if path else {"version": CONFIG_VERSION}
+    where = str(path) if path else "the defaults"
+    origins = {key: f"file {path}" for key in _leaves(raw)} if path else {}
+    for setting in settings:
+        key = _apply(raw, setting)
+        origins[key] = "option --set"
+    for key, value, origin in _directories(raw, environ):
+        section, name = key.split(".")
+        raw.setdefault(section, {})[name] = value
+        origins[key] = origin
+    config = _convert(raw, where)
+    return Loaded(config=config, origins={key: origins.get(key, "default") for key, _, _ in keys(config)}, path=str(path or ""))
+
+
+def keys(config: Config | None = None) -> Iterator[tuple[str, Any, str]]:
+    """Every key of `config` in order: ("section.key", value, one line of explanation); sections have no row of their own."""
+    config = config or Config()
+    notes = get_type_hints(Config, include_extras=True)
+    for field in msgspec.structs.fields(Config):
+        value = getattr(config, field.name)
+        if not isinstance(value, msgspec.Struct):
+            yield field.name, value, _description(notes[field.name])
+            continue
+        inner = get_type_hints(type(value), include_extras=True)
+        for key in msgspec.structs.fields(type(value)):
+            note = NIGHT_NOTES[key.name] if isinstance(value, NightPlan) else _description(inner[key.name])
+            yield f"{field.name}.{key.name}", getattr(value, key.name), note
+
+
+def _description(annotation: Any) -> str:
+    return next((item.description or "" for item in getattr(annotation, "__metadata__", ()) if isinstance(item, msgspec.Meta)), "")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        raw = tomllib.loads(path.read_bytes().decode())
+    except OSError as error:
+        raise ConfigError(f"configuration {path}: {error.strerror}", hint="name another file with --config, or leave it out for defaults") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"configuration {path} is not TOML: {error}", hint="compare with configs/edgeevo.toml") from error
+    if "version" not in raw:
+        raise ConfigError(f"configuration {path} states no version", hint=f"add the line `version = {CONFIG_VERSION}` at its top")
+    return raw
+
+
+def _leaves(raw: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, value in raw.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+def _apply(raw: dict[str, Any], setting: str) -> str:
+    """Lay one "section.key=value" over `raw`; a value that is not TOML is taken as a string. Returns the key."""
+    key, equals, text = setting.partition("=")
+    section, dot, name = key.strip().partition(".")
+    if not equals or not dot:
+        raise ConfigError(f"setting {setting!r} is not SECTION.KEY=VALUE", hint="for example --set idle.window=22:00-05:00")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    raw.setdefault(section, {})[name] = value
+    return f"{section}.{name}"
+
+
+def _directories(raw: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """State and runtime directory where neither file nor option names them: systemd's, else by user."""
+    given = raw.get("daemon", {})
+    given = given if isinstance(given, dict) else {}
+    home = environ.get("HOME", "/")
+    root = os.geteuid() == 0
+    defaults = {
+        "state_dir": ("STATE_DIRECTORY", "/var/lib/edgeevo" if root else f"{environ.get('XDG_STATE_HOME') or home + '/.local/state'}/edgeevo"),
+        "runtime_dir": ("RUNTIME_DIRECTORY", "/run/edgeevo" if root else f"{environ.get('XDG_RUNTIME_DIR') or home + '/.cache'}/edgeevo"),
+    }
+    for name, (variable, default) in defaults.items():
+        if given.get(name):
+            continue
+        if environ.get(variable):
+            yield f"daemon.{name}", environ[variable].split(":")[0], f"environment {variable}"
+        else:
+            yield f"daemon.{name}", default, "default"
+
+
+def _convert(raw: Mapping[str, Any], where: str) -> Config:
+    try:
+        config = msgspec.convert(raw, Config)
+    except msgspec.ValidationError as error:
+        raise _explain(error, where) from error
+    if config.idle.leave_load_cores < config.idle.enter_load_cores:
+        raise ConfigError(
+            f"configuration {where}: idle.leave_load_cores {config.idle.leave_load_cores} is below idle.enter_load_cores {config.idle.enter_load_cores}",
+            hint="the load at which a night stops must not be below the load at which it may start",
+        )
+    return config
+
+
+def _explain(error: msgspec.ValidationError, where: str) -> ConfigError:
+    """msgspec's "Object contains unknown field `x` - at `$.night`" as a fact about a key, with the nearest known key as hint."""
+    fact, _, at = str(error).partition(" - at ")
+    section = at.strip("`").removeprefix("$").removeprefix(".")
+    unknown = re.search(r"unknown field `(.*)`", fact)
+    if not unknown:
+        return ConfigError(f"configuration {where}: {section or 'top level'}: {fact}", hint="`edgeevo config show` lists every key with its meaning")
+    key = f"{section}.{unknown[1]}" if section else unknown[1]
+    known = [name for name, _, _ in keys()] + [field.name for field in msgspec.structs.fields(Config)]
+    near = difflib.get_close_matches(key, known, 1)
+    return ConfigError(
+        f"configuration {where}: unknown key {key}",
+        hint=f"did you mean {near[0]}?" if near else "`edgeevo config show` lists every key",
+    )

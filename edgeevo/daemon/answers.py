@@ -1,0 +1,145 @@
+"""What the daemon answers to each request; runs in its loop and never waits: slow answers are sent later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from edgeevo import __version__
+from edgeevo.control import (
+    AuditAsked,
+    Connection,
+    Finished,
+    Health,
+    NightAsked,
+    ProposeAsked,
+    Proposed,
+    Recorded,
+    Request,
+    RollbackAsked,
+    RunEnded,
+    Status,
+    StatusAsked,
+    StopAsked,
+    Told,
+    failed,
+)
+from edgeevo.domain import Adapter
+from edgeevo.errors import EdgeevoError, ModelError
+from edgeevo.idle import Busy
+
+if TYPE_CHECKING:
+    from edgeevo.daemon.service import Service
+
+
+def answer(service: Service, connection: Connection, request: Request) -> None:
+    """Answer now, or arrange that it is answered. Raises an EdgeevoError, which becomes Failed."""
+    match request:
+        case StatusAsked():
+            connection.send(status(service))
+        case ProposeAsked():
+            _propose(service, connection, request)
+        case RunEnded():
+            run = service.store.add_run({**msgspec.structs.asdict(request), "uid": connection.uid}, service.host.wall())
+            connection.send(Recorded(run=run))
+        case NightAsked():
+            _night(service, connection, request)
+        case AuditAsked():
+            adapter = which(service, request.adapter)
+            service.keeper.audit(adapter)
+            _follow(service, connection)
+        case StopAsked():
+            stopped = service.keeper.stop("asked to stop")
+            connection.send(Finished(ok=True, text=f"{stopped} stopped" if stopped else "nothing was running", owner=stopped))
+        case RollbackAsked():
+            connection.send(Finished(ok=True, text=_rollback(service)))
+
+
+def status(service: Service) -> Status:
+    """The box at this moment."""
+    keeper, judged, slots = service.keeper, service.judged, service.shelf.slots
+    busy = judged if isinstance(judged, Busy) else None
+    owner = keeper.owner
+    name, summary = service.store.last_night()
+    health = [Health(name=key, detail=detail) for key, detail in service.health.items()]
+    if keeper.problem:
+        health.append(Health(name="worker", detail=keeper.problem))
+    progress = keeper.progress
+    return Status(
+        version=__version__,
+        pid=service.pid,
+        state=owner.kind if owner else "busy" if busy else "idle",
+        reason=str(busy.reason) if busy else "",
+        detail=busy.detail if busy else "",
+        next_try_seconds=busy.next_try_seconds if busy and not owner else 0.0,
+        up_seconds=service.host.steady() - service.started_at,
+        window=service.loaded.config.idle.window,
+        others_load_cores=service.history[-1].others_load_cores if service.history else None,
+        working_on=owner.id if owner else "",
+        phase=str(progress.phase) if progress else "",
+        done=progress.done if progress else 0,
+        total=progress.total if progress else 0,
+        model=service.loaded.config.model.card,
+        model_loaded=service.desk.loaded,
+        adapter=slots.active.sha256 if slots.active else None,
+        previous=slots.previous.sha256 if slots.previous else None,
+        last_night=f"{name}: {summary}" if name else "",
+        health=tuple(health),
+    )
+
+
+def which(service: Service, name: str | None) -> Adapter | None:
+    """The adapter that a caller means: None = what serves, "base" = none, else the first digits of a hash."""
+    if name is None:
+        return service.shelf.slots.active
+    if name == "base":
+        return None
+    adapter = service.store.adapter(name)
+    if adapter is None or not service.shelf.path(adapter.sha256).is_file():
+        raise ModelError(f"no single adapter starts with {name!r}", hint="`edgeevo adapters` lists them; `base` is the model without one")
+    return adapter
+
+
+def _propose(service: Service, connection: Connection, request: ProposeAsked) -> None:
+    adapter = which(service, request.adapter)
+    path = service.shelf.path(adapter.sha256) if adapter else None
+    service.asked_at = service.host.steady()
+
+    def done(replies: list[str] | None, policy_id: str, error: EdgeevoError | None) -> None:
+        service.asked_at = service.host.steady()
+        connection.send(failed(error) if error else Proposed(replies=tuple(replies or ()), policy_id=policy_id))
+
+    service.desk.ask(request.conversations, path, adapter, done)
+
+
+def _night(service: Service, connection: Connection, request: NightAsked) -> None:
+    """A night that already runs is followed; else one that was interrupted goes on; else a new one starts."""
+    keeper = service.keeper
+    running = keeper.owner
+    if running is None or running.kind != "night" or request.comparison:
+        service.desk.release()
+        waiting = [owner for owner in service.store.unfinished() if owner.kind == "night" and owner.cause != "comparison"]
+        if waiting and not request.comparison:
+            keeper.go_on(waiting[0])
+        else:
+            wall = None if request.for_seconds is None else service.host.wall() + request.for_seconds
+            keeper.night("comparison" if request.comparison else "command", deadline_at=wall)
+        service.deadline_at = None if request.for_seconds is None else service.host.steady() + request.for_seconds
+    _follow(service, connection)
+
+
+def _follow(service: Service, connection: Connection) -> None:
+    owner = service.keeper.owner
+    if owner is None:
+        connection.send(Told(text="waiting for the worker"), last=False)
+    else:
+        connection.send(Told(text=f"{owner.id} runs"), last=False)
+    service.followers.append(connection)
+
+
+def _rollback(service: Service) -> str:
+    now_serves = service.shelf.rollback()
+    sha256 = now_serves.sha256 if now_serves else None
+    service.store.slot_changed("rollback", sha256, None, "asked for", service.host.wall())
+    return f"adapter {sha256[:12]} serves again" if sha256 else "the base model serves without an adapter"

@@ -1,0 +1,282 @@
+"""Keeps the one night or audit that may run: starts, records, resumes and stops it, and carries out what the gate decided.
+
+What was recorded happened, what was not did not: after any interruption the worker is started again with its stored events. A promotion
+that was recorded but not carried out (we were killed in between) is carried out at the next start.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from edgeevo import __version__
+from edgeevo.config import Loaded
+from edgeevo.control import Finished, Told
+from edgeevo.daemon.job import Job, decode
+from edgeevo.daemon.telling import tell
+from edgeevo.domain import Adapter, content_id, derive_seed, encode
+from edgeevo.errors import EdgeevoError, ModelError, RefusedError, WorkerError
+from edgeevo.events import AdapterJudged, AdapterTrained, AuditRequest, Decision, Evaluated, Event, ModelFiles, NightEnded, NightRequest, Progress
+from edgeevo.models import cards
+from edgeevo.slots import Shelf, write_durably
+from edgeevo.store.writer import Owner, Store
+
+WEIGHTS_MODULE = "edgeevo.models.weights"
+MAX_FAILURES = 5
+RETRY_SECONDS = 1.0
+MAX_RETRY_SECONDS = 600.0
+
+
+class Keeper:
+    """Use from the daemon's loop only. `say` passes Told and Finished to whoever follows; `wall` is the wall clock."""
+
+    def __init__(self, loaded: Loaded, store: Store, shelf: Shelf, wall: Callable[[], float], say: Callable[[Told | Finished], None]) -> None:
+        self._loaded, self._store, self._shelf, self._wall, self._say = loaded, store, shelf, wall, say
+        self.job: Job | None = None
+        self.owner: Owner | None = None
+        self.progress: Progress | None = None
+        self.problem = ""  # what the last failure was; empty: none since the last success
+        self.retry_at = 0.0
+        self._again = ""  # id of a commanded night or audit that waits for its next try
+        self._heard = 0  # events recorded since the worker was started
+        self._trained: str | None = None
+        self._complete = False
+        for owner, seq, adapter in store.promotions_left():
+            self._activate(adapter, (owner, seq))
+
+    # --- starting ---
+
+    def night(self, cause: str, *, deadline_at: float | None = None) -> None:
+        """Start a new night for `cause` (window, command or comparison). Raises ModelError when there is no verified model."""
+        config, comparison = self._loaded.config, cause == "comparison"
+        plan, active = config.night, None if comparison else self._shelf.slots.active
+        if comparison:
+            plan = msgspec.structs.replace(plan, evolution=False, examples=self._store.examples_of_last_night() or plan.examples)
+        request = NightRequest(
+            night_id="",
+            seed=derive_seed("night", cause, self._store.count("night")),
+            plan=plan,
+            model=self._model(),
+            spool_dir="",
+            incumbent=active,
+            incumbent_path=str(self._shelf.path(active.sha256)) if active else None,
+            lineages=() if comparison else self._store.lineages(),
+        )
+        self._start("night", cause, request.seed, encode(request), deadline_at, None)
+
+    def audit(self, adapter: Adapter | None) -> None:
+        """Start the audit of one adapter (None: the base). What was measured before, here or in the shared cache, is not measured again."""
+        config = self._loaded.config
+        request = AuditRequest(
+            seed=config.audit.seed,
+            tasks=config.audit.tasks,
+            model=self._model(),
+            threads=config.night.threads,
+            adapter=adapter,
+            adapter_path=str(self._shelf.path(adapter.sha256)) if adapter else None,
+        )
+        known = self._store.audits_of(adapter.sha256 if adapter else None)
+        self._start("audit", "command", request.seed, encode(request), None, adapter.sha256 if adapter else None, known or self._cached(request))
+
+    def _start(
+        self, kind: str, cause: str, seed: int, request: bytes, deadline_at: float | None, sha256: str | None, known: tuple[Event, ...] = ()
+    ) -> None:
+        now = self._wall()
+        name = self._store.start(kind, cause=cause, seed=seed, request=request, now=now, deadline_at=deadline_at, adapter_sha256=sha256)
+        for event in known:
+            self._store.record(name, event, now=now)
+        self.go_on(next(owner for owner in self._store.unfinished() if owner.id == name))
+
+    def go_on(self, owner: Owner) -> None:
+        """Start or resume the worker of `owner` behind its stored events; the model is verified anew."""
+        if self.job is not None or self._again:
+            raise RefusedError(f"{self.job.owner if self.job else self._again} is running", hint="wait for it, or stop it with Ctrl-C where it is followed")
+        model = self._model()
+        self._store.resumed(owner.id)
+        self.owner, self.progress, self._trained, self._complete = owner, None, None, False
+        self._heard = 0
+        needs_weights = owner.kind == "night" and bool(model.gguf)
+        try:
+            if needs_weights:
+                self.job = Job(owner.id, WEIGHTS_MODULE, {"model": model.gguf, "cache_dir": str(self._loaded.models_dir)})
+            else:
+                self.job = self._play(owner, model)
+        except WorkerError as error:
+            self._failed(error)
+
+    def _play(self, owner: Owner, model: ModelFiles) -> Job:
+        past = self._store.past(owner.id)
+        if owner.kind == "audit":
+            request = msgspec.json.decode(owner.request, type=AuditRequest)
+            return Job(owner.id, self._loaded.config.daemon.audit_module, msgspec.structs.replace(request, model=model, past=past))
+        night = msgspec.json.decode(owner.request, type=NightRequest)
+        spool = self._loaded.state_dir / "spool" / owner.id
+        spool.mkdir(parents=True, exist_ok=True, mode=0o700)
+        night = msgspec.structs.replace(night, night_id=owner.id, model=model, spool_dir=str(spool), past=past)
+        return Job(owner.id, self._loaded.config.daemon.night_module, night)
+
+    def _model(self) -> ModelFiles:
+        """The verified base model. Without a card (a rehearsal) all fields are empty."""
+        name = self._loaded.config.model.card
+        if not name:
+            return ModelFiles(gguf="", sha256="", card="", weights_dir="")
+        path = self._loaded.card_path
+        card = cards.load_card(path)
+        return ModelFiles(gguf=str(cards.locate(card, self._loaded.models_dir)), sha256=card.sha256, card=str(path), weights_dir="")
+
+    # --- listening ---
+
+    def listen(self) -> None:
+        """Read what the worker has said; call when `job` is readable. A failed worker is recorded, never raised."""
+        assert self.job is not None
+        try:
+            for line in self.job.lines():
+                if self.job.module == WEIGHTS_MODULE:
+                    self._weights_ready(decode(line, dict[str, str])["weights_dir"])
+                    return
+                self._hear(decode(line, Event))
+            if self.job.ended:
+                self._end()
+        except EdgeevoError as error:
+            self._failed(error)
+
+    def _weights_ready(self, weights_dir: str) -> None:
+        assert self.job is not None and self.owner is not None
+        self.job.close(0.0)
+        self.job = None
+        self.job = self._play(self.owner, msgspec.structs.replace(self._model(), weights_dir=weights_dir))
+
+    def _hear(self, event: Event) -> None:
+        assert self.owner is not None
+        seq = self._store.record(self.owner.id, event, now=self._wall())
+        self._heard += bool(seq)
+        self.problem = "" if seq else self.problem
+        match event:
+            case Progress():
+                self.progress = event
+            case AdapterTrained():
+                self._trained = event.adapter.sha256
+                keep = self._shelf.keep if self.owner.cause == "comparison" else self._shelf.stage
+                keep(Path(event.path), event.adapter)
+            case AdapterJudged() if event.judgement.decision is Decision.PROMOTE and self.owner.cause != "comparison":
+                adapter = self._store.adapter(event.candidate_sha256)
+                if adapter is None:
+                    raise ModelError(f"adapter {event.candidate_sha256[:12]} was judged but never trained", hint="the next night starts anew")
+                self._activate(adapter, (self.owner.id, seq))
+            case NightEnded():
+                self._complete = True
+        progress = event if isinstance(event, Progress) else Progress(phase=_phase(event), done=0, total=0)
+        self._say(Told(text=tell(event), phase=progress.phase, done=progress.done, total=progress.total))
+
+    def _activate(self, adapter: Adapter, judgement: tuple[str, int]) -> None:
+        """Flip the slot and note that it was done; doing it twice does it once."""
+        slots = self._shelf.slots
+        if slots.active is None or slots.active.sha256 != adapter.sha256:
+            if slots.candidate is None or slots.candidate.sha256 != adapter.sha256:
+                self._shelf.stage(self._shelf.path(adapter.sha256), adapter)
+            try:
+                self._shelf.activate(adapter.sha256)
+            except ModelError as error:
+                self._store.note("adapter", str(error), self._wall())
+                self._store.slot_changed("quarantine", None, None, str(error), self._wall(), judgement=judgement)
+                return
+        slots = self._shelf.slots
+        previous = slots.previous.sha256 if slots.previous else None
+        self._store.slot_changed("activate", adapter.sha256, previous, f"promoted by {judgement[0]}", self._wall(), judgement=judgement)
+
+    def _end(self) -> None:
+        """The worker ended by itself: the night is complete, or it stopped early and goes on another time."""
+        assert self.job is not None and self.owner is not None
+        owner, trained = self.owner, self._trained
+        complete = self._complete or owner.kind == "audit"
+        self._drop(0.0)
+        self._store.finish(owner.id, "ended" if complete else "interrupted", reason="" if complete else "ended early", now=self._wall())
+        if complete:
+            self._tidy(owner)
+        self._say(Finished(ok=complete, text=f"{owner.id} {'ended' if complete else 'ended early; it goes on later'}", owner=owner.id, adapter=trained))
+
+    def _tidy(self, owner: Owner) -> None:
+        if owner.kind == "night":
+            shutil.rmtree(self._loaded.state_dir / "spool" / owner.id, ignore_errors=True)
+            return
+        request = msgspec.json.decode(owner.request, type=AuditRequest)
+        place = self._cache_file(request)
+        if place is not None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_durably(place, b"\n".join(encode(event) for event in self._store.past(owner.id) if isinstance(event, Evaluated)))
+
+    def _failed(self, error: EdgeevoError) -> None:
+        """A failed worker is tried again, later each time; after MAX_FAILURES in a row without a new event it is given up."""
+        assert self.owner is not None
+        owner, failures = self.owner, (0 if self._heard else self.owner.failures) + 1
+        self._drop(self._loaded.config.daemon.stop_seconds)
+        given_up = failures >= MAX_FAILURES
+        self.problem = f"{owner.id}: {error}"
+        wait = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (failures - 1))
+        self.retry_at = self._wall() + wait
+        self._store.finish(owner.id, "failed" if given_up else "interrupted", reason=str(error)[:1000], now=self._wall(), failures=failures)
+        self._store.note("worker", self.problem, self._wall())
+        if given_up:
+            self._say(Finished(ok=False, text=f"{owner.id} failed {failures} times: {error}", owner=owner.id))
+            return
+        if owner.cause != "window":
+            self._again = owner.id
+        self._say(Told(text=f"{owner.id}: {str(error)[:300]}; tried again in {wait:.0f} s"))
+
+    def retry(self) -> None:
+        """Go on with a commanded night or audit whose worker failed, once its waiting time is over; call at every tick."""
+        if self._again and self.job is None and self._wall() >= self.retry_at:
+            name, self._again = self._again, ""
+            for owner in self._store.unfinished():
+                if owner.id == name:
+                    self.go_on(owner)
+
+    @property
+    def waiting(self) -> bool:
+        """True while a commanded night or audit waits for its next try."""
+        return bool(self._again)
+
+    # --- stopping ---
+
+    def stop(self, reason: str, *, for_good: bool = False) -> str:
+        """Stop what runs; a night goes on in a later window unless `for_good` or it is a comparison. Returns its id, empty: nothing ran."""
+        self._again = ""
+        if self.job is None or self.owner is None:
+            return ""
+        owner = self.owner
+        self._drop(self._loaded.config.daemon.stop_seconds)
+        over = for_good or owner.kind == "audit" or owner.cause == "comparison"
+        self._store.finish(owner.id, "stopped" if over else "interrupted", reason=reason, now=self._wall())
+        self._say(Finished(ok=False, text=f"{owner.id} stopped: {reason}" + ("" if over else "; it goes on later"), owner=owner.id))
+        return owner.id
+
+    def leave(self) -> None:
+        """The daemon stops: end the worker, leave the record as running, so that the next start goes on with it."""
+        if self.job is not None:
+            self._drop(self._loaded.config.daemon.stop_seconds)
+
+    def _drop(self, grace_seconds: float) -> None:
+        if self.job is not None:
+            self.job.close(grace_seconds)
+        self.job = self.owner = self.progress = None
+
+    # --- the shared cache of audits ---
+
+    def _cache_file(self, request: AuditRequest) -> Path | None:
+        directory = self._loaded.config.audit.cache_dir
+        parts = [__version__, request.seed, request.tasks, request.model.sha256, request.adapter.sha256 if request.adapter else ""]
+        return Path(directory) / f"{content_id(parts)}.jsonl" if directory else None
+
+    def _cached(self, request: AuditRequest) -> tuple[Event, ...]:
+        place = self._cache_file(request)
+        try:
+            return tuple(msgspec.json.decode(line, type=Event) for line in place.read_bytes().splitlines()) if place else ()
+        except (OSError, msgspec.DecodeError):
+            return ()  # a cache that can't be read is a cache that is empty
+
+
+def _phase(event: Event) -> str:
+    return tell(event).partition(":")[0] if not isinstance(event, NightEnded) else ""

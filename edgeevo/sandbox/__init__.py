@@ -1,0 +1,58 @@
+"""Run untrusted commands: a Box is one episode's file system, in which each command runs confined and after which nothing remains.
+
+    with open_sandbox() as sandbox:
+        box = sandbox.open(state)
+        result = box.run("sort /srv/app/names | head -3")
+        changed = box.changes()
+        box.close()
+
+What is promised, and what is not, is written in docs/safety.md. `ScriptedSandbox` is the second implementation, for whatever needs no commands.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from edgeevo.domain import Changes, CommandResult, Limits, State
+from edgeevo.sandbox.client import RunnerSandbox
+from edgeevo.sandbox.scripted import ScriptedBox, ScriptedSandbox
+
+__all__ = ["Box", "Sandbox", "ScriptedBox", "ScriptedSandbox", "open_sandbox"]
+
+
+class Box(Protocol):
+    """One episode's sandbox."""
+
+    def run(self, command: str, *, wall_seconds: float | None = None, read_only: bool = False) -> CommandResult:
+        """Run one shell command; a command that fails or hits a limit is a result, SandboxError means that the sandbox broke."""
+        ...
+
+    def changes(self) -> Changes:
+        """What differs from the initial state, read within bounds and through no link."""
+        ...
+
+    def close(self) -> None:
+        """End the box; may be called twice."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Opens boxes; many may be open at once."""
+
+    def open(self, state: State, limits: Limits = ...) -> Box:
+        """A box on an initial state; TaskError when the state is malformed."""
+        ...
+
+    def open_directory(self, directory: Path, limits: Limits = ..., *, read_only: bool = ..., changes: Changes | None = ...) -> Box:
+        """A box on a copy-on-write view of a real directory at its own path; RefusedError for places of the system."""
+        ...
+
+    def close(self) -> None:
+        """End everything."""
+        ...
+
+
+def open_sandbox() -> RunnerSandbox:
+    """Start the sandbox of this machine; SandboxError with a hint when bubblewrap, user namespaces or overlays can't be had."""
+    return RunnerSandbox()

@@ -1,0 +1,75 @@
+"""The command line of the one confined bubblewrap in which each command runs, and the resource limits of its processes."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Sequence
+
+import msgspec
+
+from edgeevo.domain import Limits
+
+BWRAP = "/usr/bin/bwrap"
+SHELL = ("/usr/bin/bash", "--norc", "--noprofile", "-c")
+SECCOMP_FD, STATUS_FD, BLOCK_FD = 3, 4, 5  # where the child finds them
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+MEMLOCK_BYTES, MESSAGE_QUEUE_BYTES, PENDING_SIGNALS = 64 << 10, 64 << 10, 256
+_NAMESPACES = (
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--unshare-cgroup-try", "--disable-userns",
+    "--die-with-parent", "--new-session", "--hostname", "box", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL",
+)  # fmt: skip
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """What one box looks like from inside: sources are paths in the runner's root."""
+
+    root: str  # bound as /
+    shared_memory: str  # bound as /dev/shm
+    usr: str = "/usr"
+    binds: tuple[tuple[str, str], ...] = ()  # further (source, place inside), writable unless the command is read-only
+    system_directories: tuple[str, ...] = ()  # /bin and friends where they are no links into /usr
+    cwd: str = "/"
+    home: str = "/home/user"
+
+
+def bwrap_argv(view: View, command: bytes, *, read_only: bool = False, private_tmp_bytes: int = 16 << 20) -> list[str | bytes]:
+    """Arguments for bubblewrap: nothing of the host is visible but /usr, /proc of the box's own processes and six devices."""
+    bind = "--ro-bind" if read_only else "--bind"
+    argv: list[str | bytes] = [BWRAP, *_NAMESPACES, bind, view.root, "/", "--ro-bind", view.usr, "/usr"]
+    for directory in view.system_directories:
+        argv += ["--ro-bind", directory, directory]
+    argv += ["--proc", "/proc", "--dev", "/dev", "--bind", view.shared_memory, "/dev/shm", "--remount-ro", "/dev"]
+    if read_only:
+        argv += ["--size", str(private_tmp_bytes), "--tmpfs", "/tmp"]
+    for source, place in view.binds:
+        argv += [bind, source, place]
+    argv += ["--chdir", view.cwd, "--clearenv"]
+    for name, value in environment(view.home).items():
+        argv += ["--setenv", name, value]
+    argv += ["--seccomp", str(SECCOMP_FD), "--json-status-fd", str(STATUS_FD), "--block-fd", str(BLOCK_FD), "--"]
+    return [*argv, *SHELL, command]
+
+
+def environment(home: str) -> dict[str, str]:
+    """The whole environment of a command."""
+    return {"PATH": PATH, "HOME": home, "USER": "user", "LOGNAME": "user", "SHELL": "/bin/bash", "LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb"}
+
+
+def resource_limits(limits: Limits) -> Sequence[tuple[int, tuple[int, int]]]:
+    """(resource, (soft, hard)) pairs for prlimit(2) on the box's first process, from which all others inherit them.
+
+    They are set from outside once the namespaces exist: the process limit then counts this box only, and nothing that the agent wrote
+    (a preloaded library, a changed loader cache) runs before they hold.
+    """
+    address_space = 2 * limits.memory_bytes + (256 << 20)  # a backstop: what is really used is watched
+    return (
+        (resource.RLIMIT_NPROC, (limits.processes, limits.processes)),
+        (resource.RLIMIT_NOFILE, (limits.open_files, limits.open_files)),
+        (resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes)),
+        (resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds + 1)),
+        (resource.RLIMIT_AS, (address_space, address_space)),
+        (resource.RLIMIT_CORE, (0, 0)),
+        (resource.RLIMIT_MEMLOCK, (MEMLOCK_BYTES, MEMLOCK_BYTES)),
+        (resource.RLIMIT_MSGQUEUE, (MESSAGE_QUEUE_BYTES, MESSAGE_QUEUE_BYTES)),
+        (resource.RLIMIT_SIGPENDING, (PENDING_SIGNALS, PENDING_SIGNALS)),
+    )

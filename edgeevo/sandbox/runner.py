@@ -1,0 +1,193 @@
+"""The runner process: single-threaded, out of the host's file system, an event loop over one socket and the commands under way.
+
+Started by the client as `python -I -c …` with an empty environment; it ends when its parent ends, and the kernel then unmounts
+everything that it had mounted and kills every box.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import sys
+import time
+
+from edgeevo.errors import EdgeevoError
+from edgeevo.sandbox import messages as m
+from edgeevo.sandbox.box import OpenBox, open_directory_box, open_state_box
+from edgeevo.sandbox.command import MAX_COMMAND_BYTES, TOO_LONG, RunningCommand
+from edgeevo.sandbox.harvest import harvest
+from edgeevo.sandbox.namespace import drop_to, enter, watch_parent
+from edgeevo.sandbox.seccomp import build_filter
+from edgeevo.sandbox.template import Template, Templates
+
+LOW_FDS = 16  # kept occupied, so that descriptors given to children never collide with their targets
+CONTROL_FD = 3  # where the client puts our end of the socket pair
+RECEIVE_BYTES = 1 << 20
+
+
+class Runner:
+    """Boxes, templates and commands under way, driven by `serve`."""
+
+    def __init__(self, control: socket.socket, parent: int, place: str) -> None:
+        self._control, self._parent, self._place = control, parent, place
+        self._selector = selectors.EpollSelector()
+        self._frames = m.Frames()
+        self._templates = Templates()
+        self._boxes: dict[int, OpenBox] = {}
+        self._running: dict[int, tuple[RunningCommand, set[int]]] = {}  # by the number of the call
+        self._last_handle = 0
+        self._selector.register(control, selectors.EVENT_READ)
+        self._selector.register(parent, selectors.EVENT_READ)
+
+    def serve(self) -> None:
+        """Answer calls until the client hangs up or its process ends."""
+        while True:
+            for key, _ in self._selector.select(self._patience()):
+                if key.fd == self._parent:
+                    return
+                if key.fileobj is self._control:
+                    data = self._control.recv(RECEIVE_BYTES)
+                    if not data:
+                        return
+                    for body in self._frames.feed(data):
+                        self._handle(m.call_decoder.decode(body))
+                elif key.data in self._running:
+                    self._running[key.data][0].on_ready(key.fd)
+                    self._settle(key.data)
+            now = time.monotonic()
+            for number in list(self._running):
+                self._running[number][0].tick(now)
+                self._settle(number)
+
+    def _patience(self) -> float | None:
+        if not self._running:
+            return None
+        return max(0.0, min(command.next_tick() for command, _ in self._running.values()) - time.monotonic())
+
+    def _answer(self, number: int, reply: m.Reply) -> None:
+        self._control.sendall(m.frame(m.Answer(number=number, reply=reply)))
+
+    def _handle(self, call: m.Call) -> None:
+        try:
+            reply = self._perform(call)
+        except EdgeevoError as error:
+            reply = m.Failed(message=str(error), hint=error.hint)
+        except OSError as error:
+            reply = m.Failed(message=f"{type(call.body).__name__} failed in the runner: {error}", hint="run `edgeevo doctor`")
+        if reply is not None:
+            self._answer(call.number, reply)
+
+    def _perform(self, call: m.Call) -> m.Reply | None:
+        """The answer, or None when it comes later."""
+        match call.body:
+            case m.Open(state_id=state_id, limits=limits):
+                template = self._templates.get(state_id)
+                return m.Unknown() if template is None else self._opened(open_state_box(self._handle_number(), limits, template))
+            case m.OpenState(state_id=state_id, state=state, limits=limits):
+                template = self._templates.get(state_id) or self._templates.make(state_id, state)
+                return self._opened(open_state_box(self._handle_number(), limits, template))
+            case m.OpenDirectory(limits=limits, read_only=read_only, changes=changes):
+                return self._opened(open_directory_box(self._handle_number(), limits, self._place, read_only=read_only, changes=changes))
+            case m.Run() as run:
+                return self._run(call.number, run)
+            case m.Harvest(box=handle):
+                box = self._box(handle)
+                if box.running:
+                    return m.Failed(message="changes can't be read while a command runs in the box", hint="wait for the command")
+                return m.Harvested(changes=harvest(box.layers))
+            case m.Close(box=handle):
+                self._close(handle)
+                return m.Closed()
+
+    def _handle_number(self) -> int:
+        self._last_handle += 1
+        return self._last_handle
+
+    def _opened(self, box: OpenBox) -> m.Opened:
+        self._boxes[box.handle] = box
+        return m.Opened(box=box.handle)
+
+    def _box(self, handle: int) -> OpenBox:
+        if handle not in self._boxes:
+            raise EdgeevoError(f"no open box {handle}", hint="a closed box can't be used again")
+        return self._boxes[handle]
+
+    def _run(self, number: int, run: m.Run) -> m.Reply | None:
+        box = self._box(run.box)
+        if len(run.command.encode("utf-8", "replace")) > MAX_COMMAND_BYTES:
+            return m.Ran(result=TOO_LONG)
+        self._running[number] = (RunningCommand(box, run.command, run.wall_seconds, read_only=run.read_only), set())
+        box.running += 1
+        self._follow(number)
+        return None
+
+    def _follow(self, number: int) -> None:
+        """Bring the selector in line with what the command waits on."""
+        command, registered = self._running[number]
+        wanted = set() if command.finished else set(command.descriptors)
+        for fd in wanted - registered:
+            self._selector.register(fd, selectors.EVENT_READ, number)
+        registered.clear()
+        registered |= wanted
+
+    def _settle(self, number: int) -> None:
+        """Answer when the command has finished, else wait on."""
+        command, registered = self._running[number]
+        gone = registered - set(command.descriptors)
+        for fd in gone:
+            self._selector.unregister(fd)  # it is closed: epoll has forgotten it already, the selector has not
+        registered -= gone
+        if command.finished and command.restart_at_root():
+            registered.clear()
+        if not command.finished:
+            self._follow(number)
+            return
+        for fd in registered:
+            self._selector.unregister(fd)
+        del self._running[number]
+        command.box.running -= 1
+        try:
+            self._answer(number, m.Ran(result=command.result()))
+        except EdgeevoError as error:
+            self._answer(number, m.Failed(message=str(error), hint=error.hint))
+
+    def _close(self, handle: int) -> None:
+        box = self._boxes.pop(handle, None)
+        if box is None:
+            return
+        for number, (command, registered) in list(self._running.items()):
+            if command.box is box:
+                for fd in registered:
+                    self._selector.unregister(fd)
+                del self._running[number]
+                command.dispose()
+                self._answer(number, m.Failed(message="the box was closed while the command ran"))
+        template: Template | None = box.template
+        box.close()
+        if template is not None:
+            self._templates.release(template)
+
+
+def main(parent_pid: int, uid: int, gid: int, from_main_thread: bool, place: str, directory_fd: int) -> None:
+    """Entry point of the runner process; `directory_fd` is -1 for boxes on states."""
+    while (fd := os.open("/dev/null", os.O_RDONLY)) < LOW_FDS:
+        continue
+    os.close(fd)
+    control = socket.socket(fileno=os.dup(CONTROL_FD))
+    os.dup2(0, CONTROL_FD, inheritable=False)
+    try:
+        drop_to(uid, gid)
+        parent = watch_parent(parent_pid, from_main_thread=from_main_thread)
+        enter(directory_fd if directory_fd >= 0 else None, build_filter())
+    except (OSError, EdgeevoError) as error:
+        hint = getattr(error, "hint", "") or (
+            "unprivileged user namespaces must be allowed: sysctl user.max_user_namespaces, "
+            "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0"
+        )
+        control.sendall(m.frame(m.Answer(number=0, reply=m.Failed(message=f"the sandbox can't enter its namespaces: {error}", hint=hint))))
+        sys.exit(1)
+    if directory_fd >= 0:
+        os.close(directory_fd)
+    control.sendall(m.frame(m.Answer(number=0, reply=m.Ready())))
+    Runner(control, parent, place).serve()

@@ -1,0 +1,182 @@
+"""Which adapter serves: active, previous and candidate slots over immutable files named by their SHA-256; factory is the base without any.
+
+    shelf = Shelf(state_dir)                  # reads slots.json; garbage falls back to the last good generation, then to factory
+    shelf.stage(path, adapter)                # copy, fsync, verify: the candidate
+    shelf.activate(adapter.sha256)            # hashed again; the former active becomes previous
+    shelf.rollback()                          # previous (or factory) serves again
+
+A file whose bytes no longer match its name is moved aside and named in the error: a zeroed adapter never serves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from edgeevo.domain import Adapter, Value, encode
+from edgeevo.errors import ModelError, RefusedError
+
+CHUNK_BYTES = 1 << 20
+
+
+class Slots(Value):
+    """What slots.json holds. None in `active` means factory: the base model without an adapter."""
+
+    generation: int = 0  # counts writes, so that the newer of two good files is known
+    active: Adapter | None = None
+    previous: Adapter | None = None
+    candidate: Adapter | None = None
+
+
+class Shelf:
+    """The adapters directory and its slots; used by the daemon alone."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self.directory = state_dir / "adapters"
+        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._file = state_dir / "slots.json"
+        self._backup = state_dir / "slots.json.previous"
+        self.slots, self.incident = self._load()
+
+    def path(self, sha256: str) -> Path:
+        """Where the adapter file with this hash lies (or would lie)."""
+        return self.directory / f"{sha256}.gguf"
+
+    @property
+    def active_path(self) -> Path | None:
+        """The file to serve, or None for factory."""
+        return self.path(self.slots.active.sha256) if self.slots.active else None
+
+    def stage(self, source: Path, adapter: Adapter) -> Path:
+        """`keep` a file and make it the candidate."""
+        target = self.keep(source, adapter)
+        self._store(candidate=adapter)
+        return target
+
+    def keep(self, source: Path, adapter: Adapter) -> Path:
+        """Copy `source` in under its hash, durably. Raises ModelError when it is missing or has another hash."""
+        target = self.path(adapter.sha256)
+        if not (target.exists() and hash_file(target) == adapter.sha256):
+            try:
+                found = _copy_durably(source, target)
+            except OSError as error:
+                raise ModelError(f"adapter file {source} can't be staged: {error.strerror}", hint="the next night trains it again") from error
+            if found != adapter.sha256:
+                target.unlink()
+                raise ModelError(f"adapter file {source} has hash {found[:12]}, expected {adapter.sha256[:12]}", hint="the next night trains it again")
+        return target
+
+    def activate(self, sha256: str) -> None:
+        """Let the candidate with this hash serve, after hashing its file again. Raises ModelError (file altered) or RefusedError (not staged)."""
+        candidate = self.slots.candidate
+        if candidate is None or candidate.sha256 != sha256:
+            raise RefusedError(f"adapter {sha256[:12]} is not the staged candidate", hint="`edgeevo adapters` lists what there is")
+        self._verify(candidate)
+        self._store(active=candidate, previous=self.slots.active, candidate=None)
+
+    def rollback(self) -> Adapter | None:
+        """Let the previous adapter serve again, or factory when there is none or its file is damaged. Returns what now serves."""
+        if self.slots.active is None:
+            raise RefusedError("the base model already serves without an adapter", hint="there is nothing to roll back to")
+        previous = self.slots.previous
+        if previous is not None:
+            try:
+                self._verify(previous)
+            except ModelError:
+                previous = None
+        self._store(active=previous, previous=None)
+        return previous
+
+    def verify_active(self) -> None:
+        """Hash what serves. On damage the file is quarantined, the slots roll back, and ModelError says so."""
+        if self.slots.active is not None:
+            try:
+                self._verify(self.slots.active)
+            except ModelError:
+                self.rollback()
+                raise
+
+    def _verify(self, adapter: Adapter) -> None:
+        path = self.path(adapter.sha256)
+        found = hash_file(path) if path.is_file() else "nothing"
+        if found == adapter.sha256:
+            return
+        aside = path.with_suffix(".gguf.quarantined")
+        with contextlib.suppress(FileNotFoundError):
+            path.rename(aside)
+        raise ModelError(
+            f"adapter {path.name} no longer has its hash (found {found[:12]}); moved to {aside.name}",
+            hint="the adapter before it serves now; suspect the disk: see `edgeevo doctor`",
+        )
+
+    def _load(self) -> tuple[Slots, str]:
+        damaged = False
+        for file in (self._file, self._backup):
+            try:
+                slots = msgspec.json.decode(file.read_bytes(), type=Slots)
+            except FileNotFoundError:
+                continue
+            except (OSError, msgspec.DecodeError):
+                damaged = True
+                continue
+            return slots, f"slots.json was unreadable; generation {slots.generation} restored" if damaged else ""
+        return Slots(), "slots.json was unreadable; factory restored" if damaged else ""
+
+    def _store(self, **changes: Adapter | None) -> None:
+        """Keep the last good generation beside the new one; each step is durable before the next."""
+        slots = msgspec.structs.replace(self.slots, generation=self.slots.generation + 1, **changes)
+        if self.slots.generation > 0:
+            write_durably(self._backup, encode(self.slots))
+        write_durably(self._file, encode(slots))
+        self.slots = slots
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file in hex; nothing is kept in memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Write `path` so that after a power cut either the old or the new content is there: temp, fsync, rename, fsync the directory."""
+    temporary = path.with_name(path.name + ".new")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    _sync_directory(path.parent)
+
+
+def _copy_durably(source: Path, target: Path) -> str:
+    """Copy in chunks beside `target`, sync, rename; returns the hash of what was written."""
+    temporary = target.with_name(target.name + ".new")
+    digest = hashlib.sha256()
+    with source.open("rb") as reader, temporary.open("wb") as writer:
+        for chunk in _chunks(reader):
+            digest.update(chunk)
+            writer.write(chunk)
+        writer.flush()
+        os.fsync(writer.fileno())
+    temporary.replace(target)
+    _sync_directory(target.parent)
+    return digest.hexdigest()
+
+
+def _chunks(file: BinaryIO) -> Iterator[bytes]:
+    while chunk := file.read(CHUNK_BYTES):
+        yield chunk
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,341 @@
+"""The only writer. The daemon alone imports this; one event is one short BEGIN IMMEDIATE transaction, durable when `record` returns.
+
+    store = Store.open(path, max_bytes=...)         # checks, migrates; a damaged file is moved aside and said so in `store.incident`
+    night = store.start("night", cause="window", seed=1, request=b"...", now=now)
+    store.record(night, event, now=now)             # the event and every row derived from it
+    store.past(night)                               # what a resumed night is given
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from sqlite_utils import Database
+
+from edgeevo.domain import Adapter, Environment, Episode, Split, Task, encode
+from edgeevo.errors import StoreError
+from edgeevo.events import (
+    AdapterJudged,
+    AdapterTrained,
+    EnvironmentAdmitted,
+    EnvironmentRejected,
+    EpisodesPlayed,
+    Evaluated,
+    Event,
+    ExamplesSelected,
+    NightEnded,
+    Progress,
+)
+from edgeevo.store.schema import MIGRATIONS, NAMES
+
+BUSY_TIMEOUT_SECONDS = 10.0
+NETWORK_FILESYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "ceph"})
+RUNNING = ("running", "interrupted")
+
+
+class Owner(msgspec.Struct, frozen=True, kw_only=True):
+    """A night or an audit as stored. `deadline_at` None: no end but its own; `status`: running, interrupted, ended, failed or stopped."""
+
+    id: str
+    kind: str
+    cause: str
+    seed: int
+    request: bytes
+    adapter_sha256: str | None
+    started_at: float
+    deadline_at: float | None
+    status: str
+    failures: int
+
+
+class Store:
+    """The open database; use from one thread. Every method raises StoreError when the database can't be written."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, incident: str) -> None:
+        self._db = Database(connection, execute_plugins=False)
+        self._connection = connection
+        self.path = path
+        self.incident = incident  # empty: opened clean; else what was found wrong and where the old file went
+
+    @classmethod
+    def open(cls, path: Path, *, max_bytes: int, now: float, mounts: str = "") -> Store:
+        """Open or create the database at `path`. `mounts` is the text of /proc/mounts, to refuse network file systems. Raises StoreError."""
+        kind = filesystem_of(path.parent, mounts)
+        if kind in NETWORK_FILESYSTEMS:
+            raise StoreError(f"{path.parent} is on {kind}, where locks can't be trusted", hint="set daemon.state_dir to a local disk")
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        incident = ""
+        try:
+            connection = _connect(path, max_bytes)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise StoreError(f"database {path}: {error}", hint="is another daemon running, is the disk full or read-only?") from error
+            incident = _move_aside(path, now, str(error))
+            connection = _connect(path, max_bytes)
+        store = cls(connection, path, incident)
+        store._migrate()
+        if incident:
+            store.note("database", incident, now)
+        return store
+
+    def _migrate(self) -> None:
+        newer = [migration.name for migration in MIGRATIONS.applied(self._db) if migration.name not in NAMES]
+        if newer:
+            raise StoreError(f"database {self.path} has the newer schema {newer[-1]}", hint="install the version of edgeevo that wrote it, or newer")
+        try:
+            MIGRATIONS.apply(self._db)
+        except sqlite3.Error as error:
+            raise StoreError(f"database {self.path} can't be migrated: {error}", hint="nothing was changed; see docs/operating.md") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Database]:
+        """IMMEDIATE: a deferred transaction that reads and then writes fails at once when somebody else wrote in between."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise StoreError(f"database {self.path}: {error}", hint="free disk space, or look at `edgeevo doctor`; nothing half-written was kept") from error
+
+    # --- nights and audits ---
+
+    def start(
+        self, kind: str, *, cause: str, seed: int, request: bytes, now: float, deadline_at: float | None = None, adapter_sha256: str | None = None
+    ) -> str:
+        """Register a night or an audit; returns its id ("night-7")."""
+        with self._transaction() as db:
+            number = db.execute("select count(*) from owners where kind = ?", [kind]).fetchone()[0] + 1
+            owner = f"{kind}-{number}"
+            row = {"id": owner, "kind": kind, "cause": cause, "seed": seed, "request": request, "adapter_sha256": adapter_sha256}
+            db["owners"].insert({**row, "started_at": now, "deadline_at": deadline_at, "status": "running"})
+        return owner
+
+    def finish(self, owner: str, status: str, *, reason: str, now: float, failures: int = 0) -> None:
+        """Say how a night or audit stands: ended, failed, stopped (will not go on), or interrupted (will). `failures`: in a row, without progress."""
+        ended = None if status == "interrupted" else now
+        with self._transaction() as db:
+            db.execute(
+                "update owners set status = ?, reason = ?, ended_at = ?, failures = ? where id = ?", [status, reason, ended, failures, owner]
+            )
+
+    def resumed(self, owner: str) -> None:
+        """A night or audit runs again."""
+        with self._transaction() as db:
+            db.execute("update owners set status = 'running', reason = '', ended_at = null where id = ?", [owner])
+
+    def unfinished(self) -> list[Owner]:
+        """Nights and audits that were running or interrupted, oldest first: after a start, these go on."""
+        columns = [field.name for field in msgspec.structs.fields(Owner)]
+        rows = self._connection.execute(
+            f"select {', '.join(columns)} from owners where status in (?, ?) order by started_at", RUNNING
+        ).fetchall()  # fmt: skip
+        return [Owner(**dict(zip(columns, row, strict=True))) for row in rows]
+
+    def count(self, kind: str) -> int:
+        """How many nights or audits there have been."""
+        return int(self._connection.execute("select count(*) from owners where kind = ?", [kind]).fetchone()[0])
+
+    def past(self, owner: str) -> tuple[Event, ...]:
+        """The stored events of a night or audit, in order."""
+        rows = self._connection.execute("select body from events where owner = ? and body is not null order by seq", [owner])
+        return tuple(msgspec.json.decode(row[0], type=Event) for row in rows)
+
+    def audits_of(self, adapter_sha256: str | None) -> tuple[Event, ...]:
+        """All stored parts of audits of one adapter (None: the base), so that nothing is measured twice."""
+        rows = self._connection.execute(
+            "select body from events join owners on owners.id = events.owner where owners.kind = 'audit' "
+            "and events.kind = 'evaluated' and owners.adapter_sha256 is ? order by owners.started_at, seq",
+            [adapter_sha256],
+        )
+        return tuple(msgspec.json.decode(row[0], type=Event) for row in rows)
+
+    def lineages(self) -> tuple[Environment, ...]:
+        """Admitted environments of all nights, for each lineage the latest generation first."""
+        rows = self._connection.execute("select body from environments where admitted = 1 order by lineage, generation desc, owner desc, seq desc")
+        return tuple(msgspec.json.decode(row[0], type=Environment) for row in rows)
+
+    def record(self, owner: str, event: Event, *, now: float) -> int:
+        """One event and every row derived from it, in one durable transaction. Returns its number, 0 for `Progress`, which is not stored."""
+        if isinstance(event, Progress):
+            return 0
+        with self._transaction() as db:
+            seq = db.execute("select coalesce(max(seq), 0) + 1 from events where owner = ?", [owner]).fetchone()[0]
+            kind = type(event).__struct_config__.tag
+            db["events"].insert({"owner": owner, "seq": seq, "at": now, "kind": kind, "body": encode(event)})
+            _derive(db, owner, seq, event, now)
+        return int(seq)
+
+    # --- everything else that lasts ---
+
+    def add_run(self, row: dict[str, Any], now: float) -> int:
+        """The outcome of a real task (columns of `runs` but id and at); returns its number."""
+        with self._transaction() as db:
+            cursor = db.execute(
+                "insert into runs (at, uid, instruction, directory, check_command, policy_id, steps, ending, verified, seconds) values "
+                "(:at, :uid, :instruction, :directory, :check_command, :policy_id, :steps, :ending, :verified, :seconds)",
+                {**row, "at": now},
+            )
+            return int(cursor.lastrowid or 0)
+
+    def slot_changed(
+        self, action: str, active: str | None, previous: str | None, reason: str, now: float, *, judgement: tuple[str, int] | None = None
+    ) -> None:
+        """The slots were flipped: activate, rollback or quarantine; `judgement` (owner, number of the event) is what it carries out."""
+        owner, seq = judgement or (None, None)
+        with self._transaction() as db:
+            row = {"at": now, "action": action, "active": active, "previous": previous, "reason": reason}
+            db["slot_changes"].insert({**row, "owner": owner, "seq": seq})
+
+    def promotions_left(self) -> list[tuple[str, int, Adapter]]:
+        """Promotions that were recorded but not carried out (we were killed between the two): owner, number of the event, adapter."""
+        rows = self._connection.execute(
+            "select j.owner, j.seq, a.body from judgements j join adapters a on a.sha256 = j.candidate_sha256 join owners o on o.id = j.owner "
+            "where j.decision = 'promote' and o.cause != 'comparison' "
+            "and not exists (select 1 from slot_changes s where s.owner = j.owner and s.seq = j.seq) order by j.at"
+        )
+        return [(owner, seq, msgspec.json.decode(body, type=Adapter)) for owner, seq, body in rows]
+
+    def adapter(self, prefix: str) -> Adapter | None:
+        """The one adapter whose hash starts with `prefix`; None when there is none, or more than one."""
+        rows = self._connection.execute("select body from adapters where substr(sha256, 1, ?) = ? limit 2", [len(prefix), prefix]).fetchall()
+        return msgspec.json.decode(rows[0][0], type=Adapter) if len(rows) == 1 else None
+
+    def last_night(self, since: float = 0.0, cause: str | None = None) -> tuple[str, str]:
+        """Id and summary of the latest finished night since then (of that cause), or two empty strings."""
+        row = self._connection.execute(
+            "select id, case when summary = '' then status || ' ' || reason else summary end from owners where kind = 'night' "
+            "and ended_at is not null and started_at >= ?1 and (?2 is null or cause = ?2) order by started_at desc limit 1",
+            [since, cause],
+        ).fetchone()
+        return (row[0], row[1]) if row else ("", "")
+
+    def examples_of_last_night(self) -> int | None:
+        """How many examples the latest evolving night trained on; None when there was none."""
+        row = self._connection.execute(
+            "select json_extract(e.body, '$.count') from events e join owners o on o.id = e.owner "
+            "where e.kind = 'examples_selected' and o.cause != 'comparison' order by e.at desc limit 1"
+        ).fetchone()
+        return int(row[0]) if row else None
+
+    def note(self, kind: str, detail: str, now: float) -> None:
+        """An incident: something that went wrong with the box, for `status` and `history`."""
+        with self._transaction() as db:
+            db["incidents"].insert({"at": now, "kind": kind, "detail": detail[:4000]})
+
+    def prune(self, older_than: float) -> int:
+        """Drop transcripts (bodies of played groups) from before `older_than`; outcomes stay. Returns how many."""
+        with self._transaction() as db:
+            return int(
+                db.execute("update events set body = null where kind = 'episodes_played' and body is not null and at < ?", [older_than]).rowcount
+            )
+
+    def close(self) -> None:
+        """Checkpoint and close; safe to call twice."""
+        self._connection.close()
+
+
+def filesystem_of(directory: Path, mounts: str) -> str:
+    """The type of the file system that holds `directory`, by the text of /proc/mounts; empty when unknown."""
+    best, kind = "", ""
+    for line in mounts.splitlines():
+        parts = line.split(" ")
+        point = parts[1].replace("\\040", " ") if len(parts) > 2 else ""
+        if point and Path(point) in (directory.absolute(), *directory.absolute().parents) and len(point) >= len(best):
+            best, kind = point, parts[2]
+    return kind
+
+
+def _connect(path: Path, max_bytes: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS)
+    try:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = full")
+        connection.execute("pragma foreign_keys = on")
+        page = connection.execute("pragma page_size").fetchone()[0]
+        connection.execute(f"pragma max_page_count = {max_bytes // page}")
+        found = connection.execute("pragma quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _move_aside(path: Path, now: float, why: str) -> str:
+    """Rename database, wal and shm with a time stamp, so that a new one can start and the old one can be looked at."""
+    for suffix in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + suffix)
+        if part.exists():
+            part.rename(path.with_name(f"{path.name}.damaged-{now:.0f}{suffix}"))
+    return f"database was damaged ({why.splitlines()[0][:200]}); moved to {path.name}.damaged-{now:.0f}, started anew"
+
+
+def _derive(db: Database, owner: str, seq: int, event: Event, now: float) -> None:
+    """The rows that follow from one event."""
+    match event:
+        case EnvironmentAdmitted() | EnvironmentRejected():
+            _environment(db, owner, seq, event)
+        case EpisodesPlayed():
+            _task(db, owner, event.task, "practice", event.environment_id)
+            _attempts(db, owner, event, now)
+        case ExamplesSelected():
+            for task in event.tasks:
+                _task(db, owner, task, "examples", None)
+        case Evaluated():
+            for task in event.tasks:
+                _task(db, owner, task, str(event.split), None)
+            shared = {"owner": owner, "split": event.split, "set_id": event.set_id, "policy_id": event.policy_id, "attempt": 0, "at": now}
+            db["outcomes"].insert_all(({**msgspec.to_builtins(outcome), **shared} for outcome in event.outcomes), replace=True)
+        case AdapterTrained():
+            row = {key: getattr(event.adapter, key) for key in ("sha256", "base_sha256", "examples_id", "rank", "alpha")}
+            more = {"owner": owner, "loss": event.loss, "tokens": event.tokens, "seconds": event.seconds, "at": now, "body": encode(event.adapter)}
+            db["adapters"].insert({**row, **more}, replace=True)
+        case AdapterJudged():
+            row = {
+                key: getattr(event, key) for key in ("candidate_sha256", "incumbent_sha256", "candidate_policy", "incumbent_policy", "set_id")
+            }
+            row |= {key: getattr(event.judgement, key) for key in ("decision", "n", "wins", "losses", "p_value")}
+            db["judgements"].insert({**row, "owner": owner, "seq": seq, "at": now, "body": encode(event.judgement)})
+        case NightEnded():
+            db.execute("update owners set status = 'ended', ended_at = ?, summary = ? where id = ?", [now, event.summary, owner])
+
+
+def _environment(db: Database, owner: str, seq: int, event: EnvironmentAdmitted | EnvironmentRejected) -> None:
+    environment = event.environment
+    row = {key: getattr(environment, key) for key in ("id", "lineage", "generation", "parent", "direction", "operator")}
+    row |= {"scenario": environment.program.scenario, "structure": environment.program.structure, "place": event.place}
+    row |= {"owner": owner, "seq": seq, "body": encode(environment), "evidence": encode(event.evidence)}
+    row["admitted"] = int(isinstance(event, EnvironmentAdmitted))
+    if isinstance(event, EnvironmentRejected):
+        row |= {"reason": event.reason, "detail": event.detail}
+    db["environments"].insert(row)
+
+
+def _task(db: Database, owner: str, task: Task, purpose: str, environment: str | None) -> None:
+    row = {"id": task.id, "split": task.split, "structure": task.program.structure, "instruction": task.instruction}
+    db["tasks"].insert({**row, "oracle": encode(task.oracle), "environment": environment, "body": encode(task)}, ignore=True)
+    db["task_uses"].insert({"task_id": task.id, "owner": owner, "purpose": purpose}, ignore=True)
+
+
+def _attempts(db: Database, owner: str, event: EpisodesPlayed, now: float) -> None:
+    task, links = event.task, len(event.task.program.links)
+    shared = {"owner": owner, "split": Split.PRACTICE, "set_id": owner, "task_id": task.id, "structure": task.program.structure, "at": now}
+    shared |= {"stratum": {1: "single", 2: "pair", 3: "triple"}.get(links, f"{links} links"), "skill": task.program.links[-1].skill}
+    db["outcomes"].insert_all(({**shared, **_attempt(place, episode)} for place, episode in enumerate(event.episodes)), replace=True)
+
+
+def _attempt(place: int, episode: Episode) -> dict[str, Any]:
+    tokens = sum(step.reply_tokens for step in episode.steps)
+    return {"policy_id": episode.policy_id, "attempt": place, "passed": int(episode.passed), "ending": episode.ending,
+            "steps": len(episode.steps), "reply_tokens": tokens, "seconds": episode.seconds}  # fmt: skip

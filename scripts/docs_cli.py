@@ -1,0 +1,64 @@
+"""`make docs`: write docs/cli.md from what `edgeevo --help` and the help of every command say."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "cli.md"
+PROGRAM = "import sys; sys.argv[0] = 'edgeevo'; from edgeevo.cli import main; sys.exit(main())"
+HEADER = """# The command line
+
+Generated from `--help` by `make docs`; a test compares. Exit codes: 0 done, 1 the answer is no, and one per kind of failure as in the
+table at the end. A failure is two lines on stderr: the fact, and after `hint:` what to do next.
+"""
+
+
+def help_of(words: tuple[str, ...]) -> str:
+    """What `edgeevo WORDS --help` prints, at a width of 100 columns; RuntimeError when it fails."""
+    environment = {**os.environ, "COLUMNS": "100", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+    command = [sys.executable, "-c", PROGRAM, *words, "--help"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"edgeevo {' '.join(words)} --help ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout.rstrip()
+
+
+def commands(text: str) -> list[str]:
+    """Names of the sub-commands in a help text, in its order."""
+    _, _, listed = text.partition("\nCommands:\n")
+    return re.findall(r"^  ([a-z][\w-]*)", listed, re.MULTILINE)
+
+
+def walk(words: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:
+    """Every command with its help text, depth first."""
+    text = help_of(words)
+    rows = [(words, text)]
+    for name in commands(text):
+        rows += walk((*words, name))
+    return rows
+
+
+def exit_codes() -> str:
+    """The table of exit codes, from the tree of errors."""
+    from edgeevo import errors  # noqa: PLC0415 - the script must be able to say what is wrong when edgeevo can't be imported
+
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.EdgeevoError)]
+    rows = [f"| {kind.exit_code} | `{kind.__name__}` | {(kind.__doc__ or '').splitlines()[0]} |" for kind in kinds]
+    return "\n".join(["## Exit codes", "", "| code | error | when |", "|---|---|---|", *rows])
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEADER]
+    for words, text in walk():
+        parts.append(f"{'#' * (2 + (len(words) > 1))} `{' '.join(('edgeevo', *words))}`\n\n```text\n{text}\n```\n")
+    return "\n".join([*parts, exit_codes(), ""])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

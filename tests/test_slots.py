@@ -1,0 +1,120 @@
+"""edgeevo.slots: which adapter serves, and what happens when files rot or power fails."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from edgeevo.domain import Adapter
+from edgeevo.errors import ModelError, RefusedError
+from edgeevo.slots import Shelf, write_durably
+
+
+def adapter_file(directory: Path, content: bytes) -> tuple[Path, Adapter]:
+    digest = hashlib.sha256(content).hexdigest()
+    path = directory / f"spool-{digest[:8]}.gguf"
+    path.write_bytes(content)
+    return path, Adapter(sha256=digest, base_sha256="b", examples_id="e", fingerprint=(1.0,), rank=1, alpha=1.0)
+
+
+def promoted(shelf: Shelf, directory: Path, content: bytes) -> Adapter:
+    path, adapter = adapter_file(directory, content)
+    shelf.stage(path, adapter)
+    shelf.activate(adapter.sha256)
+    return adapter
+
+
+def test_a_fresh_box_serves_factory(tmp_path: Path) -> None:
+    """Without slots.json nothing is active and nothing is wrong."""
+    shelf = Shelf(tmp_path)
+    assert (shelf.active_path, shelf.incident) == (None, "")
+
+
+def test_promotion_keeps_the_former_as_previous(tmp_path: Path) -> None:
+    """Two promotions leave the first as previous, also after a restart."""
+    shelf = Shelf(tmp_path)
+    first, second = promoted(shelf, tmp_path, b"one"), promoted(shelf, tmp_path, b"two")
+    slots = Shelf(tmp_path).slots
+    assert (slots.active, slots.previous, slots.candidate) == (second, first, None)
+
+
+def test_rollback_goes_back_step_by_step_to_factory(tmp_path: Path) -> None:
+    """Active, then previous, then the base; a further rollback is refused."""
+    shelf = Shelf(tmp_path)
+    first = promoted(shelf, tmp_path, b"one")
+    promoted(shelf, tmp_path, b"two")
+    assert (shelf.rollback(), shelf.rollback()) == (first, None)
+    with pytest.raises(RefusedError):
+        shelf.rollback()
+
+
+def test_only_the_staged_candidate_can_be_activated(tmp_path: Path) -> None:
+    """An unknown hash is refused and nothing changes."""
+    shelf = Shelf(tmp_path)
+    with pytest.raises(RefusedError):
+        shelf.activate("0" * 64)
+
+
+def test_a_file_with_another_hash_is_never_staged(tmp_path: Path) -> None:
+    """The bytes decide, not the name."""
+    path, adapter = adapter_file(tmp_path, b"one")
+    path.write_bytes(b"two")
+    shelf = Shelf(tmp_path)
+    with pytest.raises(ModelError, match="expected"):
+        shelf.stage(path, adapter)
+    assert list(shelf.directory.iterdir()) == []
+
+
+def test_m3_zeros_of_the_same_size_never_become_active(tmp_path: Path) -> None:
+    """A candidate that rotted after staging is quarantined at activation."""
+    path, adapter = adapter_file(tmp_path, b"four")
+    shelf = Shelf(tmp_path)
+    shelf.stage(path, adapter).write_bytes(bytes(4))
+    with pytest.raises(ModelError, match="quarantined"):
+        shelf.activate(adapter.sha256)
+    assert shelf.slots.active is None
+
+
+def test_m3_a_rotten_active_adapter_rolls_back(tmp_path: Path) -> None:
+    """The scheduled check names the file and the adapter before it serves."""
+    shelf = Shelf(tmp_path)
+    first, second = promoted(shelf, tmp_path, b"one"), promoted(shelf, tmp_path, b"two")
+    shelf.path(second.sha256).write_bytes(bytes(3))
+    with pytest.raises(ModelError, match=second.sha256):
+        shelf.verify_active()
+    assert shelf.slots.active == first
+
+
+@pytest.mark.parametrize("garbage", [b"", bytes(100), b'{"generation": "x"}'])
+def test_d8_garbage_falls_back_to_the_last_good_generation(tmp_path: Path, garbage: bytes) -> None:
+    """Whatever slots.json holds, the box starts with the generation before and says so."""
+    shelf = Shelf(tmp_path)
+    first = promoted(shelf, tmp_path, b"one")
+    promoted(shelf, tmp_path, b"two")
+    (tmp_path / "slots.json").write_bytes(garbage)
+    again = Shelf(tmp_path)
+    assert again.slots.active == first and "restored" in again.incident
+
+
+def test_d8_two_bad_files_are_factory(tmp_path: Path) -> None:
+    """When both generations are garbage the base serves."""
+    for name in ("slots.json", "slots.json.previous"):
+        (tmp_path / name).write_bytes(b"\0")
+    shelf = Shelf(tmp_path)
+    assert shelf.slots.active is None and "factory" in shelf.incident
+
+
+def test_d9_a_crash_before_the_rename_keeps_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old file is whole until the new one has been synced and renamed."""
+    path = tmp_path / "state"
+    write_durably(path, b"old")
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", crash)
+    with pytest.raises(KeyboardInterrupt):
+        write_durably(path, b"new")
+    assert path.read_bytes() == b"old"
