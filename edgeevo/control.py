@@ -111,10 +111,17 @@ class Status(Value, tag="status"):
     health: tuple[Health, ...] = ()  # empty: all is well
 
 
+class Said(Value):
+    """One reply of the model: its text and why it ended (stop, length or repetition)."""
+
+    text: str
+    finish: str
+
+
 class Proposed(Value, tag="proposed"):
     """Replies in the order of the conversations, and whose they are."""
 
-    replies: tuple[str, ...]
+    replies: tuple[Said, ...]
     policy_id: str
 
 

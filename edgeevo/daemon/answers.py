@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from edgeevo import __version__
+from edgeevo.agent.policy import Reply
 from edgeevo.control import (
     AuditAsked,
     Connection,
@@ -19,6 +20,7 @@ from edgeevo.control import (
     Request,
     RollbackAsked,
     RunEnded,
+    Said,
     Status,
     StatusAsked,
     StopAsked,
@@ -106,9 +108,10 @@ def _propose(service: Service, connection: Connection, request: ProposeAsked) ->
     path = service.shelf.path(adapter.sha256) if adapter else None
     service.asked_at = service.host.steady()
 
-    def done(replies: list[str] | None, policy_id: str, error: EdgeevoError | None) -> None:
+    def done(replies: list[Reply] | None, policy_id: str, error: EdgeevoError | None) -> None:
         service.asked_at = service.host.steady()
-        connection.send(failed(error) if error else Proposed(replies=tuple(replies or ()), policy_id=policy_id))
+        said = tuple(Said(text=reply.text, finish=reply.finish) for reply in replies or ())
+        connection.send(failed(error) if error else Proposed(replies=said, policy_id=policy_id))
 
     service.desk.ask(request.conversations, path, adapter, done)
 

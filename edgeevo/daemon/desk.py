@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from edgeevo.agent.policy import Policy, Turn
+from edgeevo.agent.policy import Policy, Reply, Turn
 from edgeevo.domain import Adapter, Message
 from edgeevo.errors import EdgeevoError, ModelError
 
 BATCH = 64  # conversations per request to the worker, so that a stop is never far away
 
-Answer = Callable[[list[str] | None, str, EdgeevoError | None], None]
+Answer = Callable[[list[Reply] | None, str, EdgeevoError | None], None]
 
 
 class Brain(Protocol):
@@ -62,7 +62,7 @@ class Desk:
         self._release()
 
     def _propose(self, conversations: Sequence[Sequence[Message]], path: Path | None, adapter: Adapter | None, answer: Answer) -> None:
-        replies: list[str] = []
+        replies: list[Reply] = []
         policy_id, problem = "", None
         try:
             policy = self._brain.policy(path, adapter)
@@ -70,7 +70,7 @@ class Desk:
             policy_id = policy.id
             for start in range(0, len(conversations), BATCH):
                 turns = [Turn(conversation=tuple(conversation)) for conversation in conversations[start : start + BATCH]]
-                replies += [reply.text for reply in policy.propose(turns)]
+                replies += policy.propose(turns)
         except EdgeevoError as error:
             problem = error
         except Exception as error:  # a broken worker must cost one answer, never the desk

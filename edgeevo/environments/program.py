@@ -128,10 +128,14 @@ def naive_command(
         except NoInstanceError:
             continue
         stages = list(draft.stages)
+        place = sum(link.skill != FACT for link in task.program.links[: drop if drop is not None else swap[0] if swap else 0])
         if drop is not None:
-            del stages[drop]
+            del stages[place]
         if swap is not None:
-            stages[swap[0]] = replace(stages[swap[0]], entry=entry_of(swap[1]))
+            try:
+                stages[place] = _instead(stages[place], entry_of(swap[1]), draft, task.split)
+            except NoInstanceError:
+                return None
         if not stages or not stages[0].starts:
             return None
         speaker = Speaker(Style.draw(rng), draft.scene.cwd, draft.scene.home)
@@ -142,6 +146,13 @@ def naive_command(
             return None
         return command.replace("'", "") if unquoted else command
     return None
+
+
+def _instead(stage: _Stage, entry: Entry, draft: _Draft, split: Split) -> _Stage:
+    """Another entry in a stage's place: its own parameters are drawn, and the stage's values are used wherever the names agree."""
+    dice = Random(derive_seed("instead", entry.skill, entry.variant, *sorted(stage.params.values())))
+    drawn = entry.draw(Draw(dice, draft.scene, draft.initial, split, None if stage.starts else []))
+    return _Stage(entry, {**drawn, **{k: v for k, v in stage.params.items() if k in drawn or k == "in"}}, stage.starts)
 
 
 def _twin(rng: Random) -> Random:
@@ -167,6 +178,8 @@ def _draw(program: Program, rng: Random, split: Split) -> _Draft:
         starts = x is None
         draw = Draw(rng, scene, world, split, x, recent)
         params = dict(entry.draw(draw))
+        for path, node in draw.placed.items():
+            draft.initial.put(path, node)
         if starts and entry.takes in READS:
             params.setdefault("in", draw.numbers() if entry.takes is Kind.NUMBERS else draw.text())
             x = world.lines(params["in"])
@@ -180,7 +193,7 @@ def _draw(program: Program, rng: Random, split: Split) -> _Draft:
         _require(entry, x, got, changed)
         paths = entry.gives is Kind.PATHS or (paths and entry.on_paths and entry.gives is not Kind.NUMBERS)
         if entry.gives is Kind.TREE:
-            if unordered or paths:
+            if entry.takes is Kind.TEXT and (unordered or paths):
                 draft.soft |= dict.fromkeys(changed, _order(unordered=unordered, paths=paths))
             x, unordered, paths = None, False, False
         else:

@@ -46,6 +46,10 @@ class Scene:
     tables: list[str] = field(default_factory=list)
     settings: list[str] = field(default_factory=list)
     objects: list[str] = field(default_factory=list)
+    logs: list[str] = field(default_factory=list)
+    drafts: list[str] = field(default_factory=list)
+    contacts: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
 
 
 SCENARIOS = {
@@ -101,8 +105,8 @@ class Maker:
     def lines(self, kind: str, count: int) -> list[str]:
         """`count` lines of a kind named in `Scenario.lines`; words recur, so that searching and counting mean something."""
         rng = self.rng
-        words = [rng.choice(names.stems(self.split)) for _ in range(7)]
-        who = [self.person() for _ in range(5)]
+        words = [rng.choice(names.stems(self.split)) for _ in range(rng.randint(5, 14))]
+        who = [self.person() for _ in range(rng.randint(3, 9))]
         stamp = rng.randint(0, 20 * 60)
 
         def log() -> str:
@@ -139,13 +143,45 @@ class Maker:
     def settings(self) -> list[str]:
         """KEY=value lines with a comment and a commented twin."""
         keys = [self.stem().upper() for _ in range(self.rng.randint(4, 7))]
-        out = [f"# {self.stem()} settings"]
+        out = [f"# {self.stem()} settings", ""]
         for i, key in enumerate(keys):
             value = self.rng.choice((str(self.rng.randint(1, 9000)), self.rng.choice(names.stems(self.split))))
             if i == 1:
                 out.append(f"#{key}={value}x")
             out.append(f"{key}={value}")
         return out
+
+    def draft(self) -> list[str]:
+        """Prose with what untidy text has: blank lines, capitals, plurals, repeated lines, double and trailing blanks."""
+        rng = self.rng
+        words = rng.sample(names.stems(self.split), 6)
+        forms = [*words, words[0] + "s", words[1] + "s"]
+        lines = [" ".join(rng.choices(forms, k=rng.randint(2, 6))) for _ in range(rng.randint(6, 11))]
+        lines = [line.capitalize() if rng.random() < 0.4 else line for line in lines]
+        lines += rng.sample(lines, 2)
+        lines[1] = lines[1].replace(" ", "  ", 1)
+        lines[3] += "  "
+        for _ in range(rng.randint(1, 3)):
+            lines.insert(rng.randint(1, len(lines) - 1), "")
+        return lines
+
+    def contacts(self) -> list[str]:
+        """Lines with a mail address and an IPv4 address each; some people come twice."""
+        rng, who = self.rng, [self.person() for _ in range(6)]
+        homes = rng.sample(names.stems(self.split), 3)
+
+        def line() -> str:
+            person = rng.choice(who)
+            return f"{person} {person}@{rng.choice(homes)}.example 10.{rng.randint(0, 9)}.{rng.randint(0, 99)}.{rng.randint(1, 254)}"
+
+        return [line() for _ in range(rng.randint(6, 12))]
+
+    def pair(self) -> tuple[list[str], list[str]]:
+        """Two lists of words, each without repeats, that share some."""
+        words = self.rng.sample(names.stems(self.split), 10)
+        first, second = words[:7], words[self.rng.randint(3, 5) :]
+        self.rng.shuffle(second)
+        return first, second
 
     def objects(self) -> list[str]:
         """A JSON list of small objects, one per line."""
@@ -173,11 +209,16 @@ def build(scenario: Scenario, rng: Random, split: Split, hazards: tuple[str, ...
         slot.append(path)
 
     for _ in range(3):
-        place(scenario.text_extension, make.lines(scenario.lines, rng.randint(8, 24)), scene.texts)
+        place(scenario.text_extension, make.lines(scenario.lines, rng.randint(10, 60)), scene.texts)
     place("txt", [str(rng.randint(1, 500)) for _ in range(rng.randint(6, 15))], scene.numbers)
     place("csv", make.table(rng.randint(6, 12)), scene.tables)
     place(rng.choice(("env", "conf")), make.settings(), scene.settings)
     place("json", make.objects(), scene.objects)
+    place("log", make.lines("log", rng.randint(10, 20)), scene.logs)
+    place("txt", make.draft(), scene.drafts)
+    place(rng.choice(("txt", "list")), make.contacts(), scene.contacts)
+    for lines in make.pair():
+        place(rng.choice(("txt", "txt", "lst")), lines, scene.lists)
     for folder in folders:
         for _ in range(rng.randint(1, 3)):
             weights = [5, 4, 3, 2, 1]
@@ -185,6 +226,9 @@ def build(scenario: Scenario, rng: Random, split: Split, hazards: tuple[str, ...
             lines = make.lines("notes", rng.choice((0, 1, 3, 6, 40, 120)))
             node = text(lines, mode=rng.choice((0o644, 0o644, 0o600, 0o664, 0o755, 0o666)), age_seconds=_age(rng))
             world.put(posixpath.join(folder, make.name(extension)), node)
+    crowd, extension, stem = rng.choice(folders), rng.choice(scenario.extensions), make.stem()
+    for i in range(rng.randint(2, 40)):  # many small files of one kind, so that counts can't be guessed
+        world.put(posixpath.join(crowd, f"{stem}-{i:02}.{extension}"), text(make.lines("notes", 1), age_seconds=_age(rng)))
     if "decoys" in hazards:
         _litter(world, litter, scene)
     return scene

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
 
-from edgeevo.domain import File, Split
+from edgeevo.domain import File, Node, Split
 from edgeevo.environments import names
 from edgeevo.environments.scenarios import Maker, Scene
 from edgeevo.environments.world import World, extension
@@ -109,6 +109,7 @@ class Draw:
     split: Split
     x: Lines | None = None  # what the link before printed, if anything
     recent: list[str] = field(default_factory=list)  # paths that links before made or changed: later links prefer them
+    placed: dict[str, Node] = field(default_factory=dict)  # what this entry added to the initial state
 
     def pick(self, options: Iterable[str]) -> str:
         """One of `options`; NoInstanceError when there is none."""
@@ -143,13 +144,46 @@ class Draw:
         """A JSON file: a list of objects with id, name, kind and size."""
         return self._slot(self.scene.objects)
 
-    def any_file(self) -> str:
-        """Any regular file with a visible name."""
-        return self._slot([p for p in self.world.files(self.scene.root) if not posixpath.basename(p).startswith(".")])
+    def log(self) -> str:
+        """A log: date, time, level, word, person, `took N ms`."""
+        return self._slot(self.scene.logs)
+
+    def draft(self) -> str:
+        """Untidy prose: blank lines, capitals, repeated lines, double and trailing blanks."""
+        return self._slot(self.scene.drafts)
+
+    def contacts(self) -> str:
+        """Lines with a mail address and an IPv4 address each."""
+        return self._slot(self.scene.contacts)
+
+    def lists(self) -> tuple[str, str]:
+        """Two lists of words that share some; either may come first."""
+        here = [p for p in self.scene.lists if p in self.world.nodes]
+        if len(here) < 2:
+            raise NoInstanceError
+        first, second = self.rng.sample(here, 2)
+        return first, second
+
+    def source(self, pick: Callable[[], str]) -> tuple[Lines, Params]:
+        """The lines that this link works on, and `{"in": path}` with a path from `pick` when it stands first."""
+        if self.x is not None:
+            return self.x, {}
+        path = pick()
+        return self.world.lines(path), {"in": path}
+
+    def any_file(self, keep: Callable[[str], bool] = lambda _p: True) -> str:
+        """Any regular file with a visible name and known content for which `keep(path)` holds."""
+        files = self.world.files(self.scene.root)
+        return self._slot([p for p in files if keep(p) and not posixpath.basename(p).startswith(".") and not self.world.opaque(p)])
 
     def dir(self, keep: Callable[[str], bool] = lambda _p: True, *, root: bool = True) -> str:
-        """A directory of the scene for which `keep(path)` holds; `root` says whether the scene's root may be drawn."""
-        found = [p for p in [self.scene.root, *self.world.directories(self.scene.root)] if keep(p) and (root or p != self.scene.root)]
+        """A directory of the scene for which `keep(path)` holds; `root` says whether the scene's root may be drawn.
+
+        Trees with packed files or links in them are never drawn: what finds and searches say about those isn't worth a task.
+        """
+        every = [self.scene.root, *self.world.directories(self.scene.root)]
+        opaque = [p for p in self.world.nodes if self.world.opaque(p)]
+        found = [p for p in every if keep(p) and (root or p != self.scene.root) and not any(q.startswith(p + "/") for q in opaque)]
         fresh = [p for p in found if p in self.recent]
         return self.pick(fresh or found)
 
@@ -187,7 +221,25 @@ class Draw:
         """A path that does not exist yet, in `folder`, or in the working directory or the scene's root."""
         folder = folder or self.rng.choice((self.scene.cwd, self.scene.root))
         for _ in range(20):
-            path = posixpath.join(folder, Maker(self.rng, self.split, ()).name(extension))
+            path = posixpath.join(folder, self.name(extension))
             if path not in self.world.nodes:
                 return path
         raise NoInstanceError
+
+    def place(self, name: str, node: Node) -> str:
+        """Add `node` under `name` to the initial state, for entries that need what no scene has; the path.
+
+        Anywhere in the scene when no link came before, else outside of its root, where no link before can have looked.
+        """
+        first = self.x is None and not self.recent
+        folders = [self.scene.root, self.scene.cwd, self.dir()] if first else [self.scene.home, posixpath.dirname(self.scene.root)]
+        path = posixpath.join(self.rng.choice(folders), name)
+        if path in self.world.nodes:
+            raise NoInstanceError
+        self.world.put(path, node)
+        self.placed[path] = node
+        return path
+
+    def name(self, extension: str = "") -> str:
+        """A name for something new, without its folder."""
+        return Maker(self.rng, self.split, ()).name(extension)

@@ -134,7 +134,7 @@ entry(
     "find_old", START, PATHS, unordered=True, draw=lambda d: _days(d, older=True),
     # find drops the fraction: +3 means at least four whole days
     reference=lambda w, x, p: w.files(p["dir"], lambda _q, f: f.age_seconds // DAY > int(p["n"])),
-    ways=("find {dir} -type f -mtime +{n:raw}", "find {dir} -type f | while IFS= read -r f; do [ $(( ($(date +%s) - $(stat -c %Y \"$f\")) / 86400 )) -gt {n:raw} ] && echo \"$f\"; done; true"),
+    ways=("find {dir} -type f -mtime +{n:raw}", "find {dir} -type f | while IFS= read -r f; do if [ $(( ($(date +%s) - $(stat -c %Y \"$f\")) / 86400 )) -gt {n:raw} ]; then echo \"$f\"; fi; done"),
     asks=("find files [older than|not changed for more than|not modified for over] {n} days [in|under] {dir}", "which files [under|in] {dir} are older than {n} days?",
           "list files below {dir} last modified more than {n} days ago", "show old files in {dir}, over {n} days", "search {dir} for anything older than {n} days", "files of {dir} untouched for more than {n} days"),
     nouns=("the files older than {n} days under {dir}", "files in {dir} not changed for more than {n} days", "all files of {dir} over {n} days old", "what is older than {n} days in {dir}"),
@@ -231,7 +231,7 @@ for _word, _flags, _what, _synonyms in (
     )
 
 entry(
-    "count_files", START, VALUE, draw=lambda d: {"dir": d.dir(lambda p: bool(d.world.files(p)))},
+    "count_files", START, VALUE, draw=lambda d: {"dir": d.dir(lambda p: len(d.world.files(p)) > 9)},  # noqa: PLR2004 - a small count is soon guessed
     reference=lambda w, x, p: [str(len(w.files(p["dir"])))],
     ways=("find {dir} -type f | wc -l", "find {dir} -type f -printf x | wc -c"),
     asks=("count [all|the|] files [in|under|below] {dir} [recursively|and its subdirectories|]", "how many files are [there|] [under|in] {dir} [and below|in total|]?", "number of files under {dir}", "how many files does {dir} hold?",

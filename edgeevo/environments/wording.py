@@ -15,7 +15,7 @@ from random import Random
 from edgeevo.domain import Split, derive_seed
 
 PATHS = {"dir", "dir2", "file", "file2", "src", "dst", "out", "in", "link", "archive"}
-QUOTED = {"word", "old", "new", "text", "key", "value", "name", "glob", "user"}
+QUOTED = {"word", "word2", "column", "level", "char", "old", "new", "text", "key", "value", "name", "glob", "user", "member"}
 NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 HERE = ("the current directory", "this directory", "the current folder", "this folder", "the working directory")
 OPENERS = ("", "", "", "", "", "please ", "can you ", "could you ", "i need you to ", "i want to ", "help me ", "would you ")
@@ -105,7 +105,7 @@ class Speaker:
             return f"{mark}{value}{mark}"
         if name in ("n", "m") and value.isdigit() and int(value) < len(NUMBER_WORDS) and self.style.number_words:
             return NUMBER_WORDS[int(value)]
-        if name == "ext":
+        if name in ("ext", "ext2"):
             return f".{value}" if self.style.dotted_ext else value
         return value
 

@@ -52,6 +52,19 @@ class World:
         self.remove(source)
         self.nodes.update(moved)
 
+    def duplicate(self, source: str, target: str) -> None:
+        """Copy a file or tree as `cp -r` does: changed just now, and no write permission for group and others (umask 022)."""
+        for path, node in [(p, n) for p, n in self.nodes.items() if p == source or p.startswith(source + "/")]:
+            fresh = File(data=node.data, mode=node.mode & ~0o022) if isinstance(node, File) else node
+            self.put(target + path[len(source) :], fresh)
+
+    def opaque(self, path: str) -> bool:
+        """Whether `path` is no plain text to a reference: a link, a packed file, or an artefact whose bytes it doesn't know."""
+        node = self.nodes.get(path)
+        if path in self.probes or isinstance(node, Link):
+            return True
+        return isinstance(node, File) and b"\0" in node.data
+
     def file(self, path: str) -> File:
         """The regular file at `path`; a KeyError otherwise is a fault of the skill entry."""
         node = self.nodes[path]

@@ -16,9 +16,10 @@ from typing import Protocol
 
 from edgeevo.domain import Changes, CommandResult, Limits, State
 from edgeevo.sandbox.client import RunnerSandbox
+from edgeevo.sandbox.doctor import ProbeResult, probe, self_check
 from edgeevo.sandbox.scripted import ScriptedBox, ScriptedSandbox
 
-__all__ = ["Box", "Sandbox", "ScriptedBox", "ScriptedSandbox", "open_sandbox"]
+__all__ = ["Box", "ProbeResult", "Sandbox", "ScriptedBox", "ScriptedSandbox", "open_sandbox", "probe", "self_check"]
 
 
 class Box(Protocol):

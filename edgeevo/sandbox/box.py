@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import stat
 
@@ -48,8 +49,7 @@ class OpenBox:
         os.mkdir(self.base)
         options = f"size={limits.disk_bytes},nr_inodes={limits.inodes + OWN_INODES},mode=700"
         kernel.mount("quota", self.base, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
-        os.mkdir(f"{self.base}/shm")
-        os.chmod(f"{self.base}/shm", 0o1777)
+        os.mkdir(f"{self.base}/shm", 0o700)
 
     def add_layer(self, name: str, lowers: tuple[str, ...], prefix: str) -> Layer:
         """Mount one more overlay on the box's quota."""
@@ -71,6 +71,7 @@ class OpenBox:
         os.rmdir(self.base)
 
 
+@functools.cache
 def system_directories() -> tuple[str, ...]:
     """/bin and friends where this machine keeps them as directories of their own."""
     return tuple(f"/{name}" for name in ROOT_LINKS if os.path.isdir(f"/{name}") and not os.path.islink(f"/{name}"))

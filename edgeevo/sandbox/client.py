@@ -115,6 +115,12 @@ class Connection:
             raise
         return self._wait(number)
 
+    def tell(self, body: m.Body) -> None:
+        """Send a call whose answer nobody waits for; calls are handled in order, so whatever is sent next finds it done."""
+        data = m.frame(m.Call(number=0, body=body))
+        with contextlib.suppress(OSError), self._send_lock:
+            self._socket.sendall(data)
+
     def _wait(self, number: int) -> m.Reply:
         """One waiting thread reads for all; the others sleep until their answer is there or the reader's place is free."""
         try:
@@ -204,15 +210,14 @@ class RunnerBox:
         return reply.changes
 
     def close(self) -> None:
-        """Kill what runs and unmount the box; may be called twice."""
+        """End the box; may be called twice. Returns at once: the runner kills what runs and unmounts before it does anything else."""
         if self._closed:
             return
         self._closed = True
         if self._private:
             self._connection.close()
-        elif self._connection.alive:
-            with contextlib.suppress(SandboxError):  # a runner that died took its boxes along
-                self._connection.call(m.Close(box=self._handle))
+        else:
+            self._connection.tell(m.Close(box=self._handle))  # a runner that died took its boxes along
 
     def _call(self, body: m.Body) -> m.Reply:
         if self._closed:

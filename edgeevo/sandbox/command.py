@@ -15,7 +15,7 @@ from edgeevo.errors import SandboxError
 from edgeevo.sandbox.box import OpenBox, reachable_directory
 from edgeevo.sandbox.confine import BLOCK_FD, SECCOMP_FD, STATUS_FD, bwrap_argv, resource_limits
 from edgeevo.sandbox.namespace import FILTER
-from edgeevo.sandbox.watch import measure
+from edgeevo.sandbox.watch import children, measure
 
 POLL_SECONDS = 0.02
 KILL_GRACE_SECONDS = 2.0  # from the kill to the end of the last process
@@ -47,7 +47,6 @@ class RunningCommand:
         self._child_gone = -1
         self._exit_status: int | None = None
         self._cpu_seconds = 0.0
-        self._crowded = 0
         self._stuck = False
         self.started = time.monotonic()
         self.deadline = self.started + self._wall_seconds
@@ -108,12 +107,22 @@ class RunningCommand:
             if not self._killed:
                 self.deadline = time.monotonic() + KILL_GRACE_SECONDS
                 self._killed = True  # by the kernel: process 1 of the box dies with its parent
+                self._forget_empty_box()
             self._unblock()
         elif fd == self._child_gone:
             os.close(fd)
             self._child_gone = -1
         elif fd in self._pipes:
             self._read(fd)
+
+    def _forget_empty_box(self) -> None:
+        """The shell is gone: unless it left processes behind, don't wait for the slow end of the namespaces, which nothing can use any more.
+
+        Orphans return to process 1, so without children of process 1 nothing in the box is alive.
+        """
+        if self._child_gone >= 0 and not children(self._child_pid):
+            os.close(self._child_gone)
+            self._child_gone = -1
 
     def _read(self, fd: int) -> None:
         data = os.read(fd, READ_BYTES)
@@ -164,8 +173,7 @@ class RunningCommand:
         self._cpu_seconds = max(self._cpu_seconds, usage.cpu_seconds)
         if usage.memory_bytes > limits.memory_bytes:
             self.kill(LimitHit.MEMORY)
-        self._crowded = self._crowded + 1 if usage.tasks >= limits.processes else 0
-        if usage.tasks > limits.processes or self._crowded >= 3:  # the kernel's bound does not hold for root: then we are the bound
+        if usage.tasks > limits.processes:
             self.kill(LimitHit.PROCESSES)
 
     def kill(self, reason: LimitHit | None) -> None:

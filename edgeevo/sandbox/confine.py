@@ -61,9 +61,11 @@ def resource_limits(limits: Limits) -> Sequence[tuple[int, tuple[int, int]]]:
     They are set from outside once the namespaces exist: the process limit then counts this box only, and nothing that the agent wrote
     (a preloaded library, a changed loader cache) runs before they hold.
     """
+    # Who exceeds the limit is seen and ended by the watch; the kernel's bound lies somewhat above, where a shell would retry for ever.
+    tasks = limits.processes + limits.processes // 2 + 8
     address_space = 2 * limits.memory_bytes + (256 << 20)  # a backstop: what is really used is watched
     return (
-        (resource.RLIMIT_NPROC, (limits.processes, limits.processes)),
+        (resource.RLIMIT_NPROC, (tasks, tasks)),
         (resource.RLIMIT_NOFILE, (limits.open_files, limits.open_files)),
         (resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes)),
         (resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds + 1)),

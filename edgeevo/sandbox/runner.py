@@ -75,7 +75,7 @@ class Runner:
             reply = m.Failed(message=str(error), hint=error.hint)
         except OSError as error:
             reply = m.Failed(message=f"{type(call.body).__name__} failed in the runner: {error}", hint="run `edgeevo doctor`")
-        if reply is not None:
+        if reply is not None and call.number:  # 0: nobody waits
             self._answer(call.number, reply)
 
     def _perform(self, call: m.Call) -> m.Reply | None:

@@ -43,6 +43,13 @@ def measure(first_pid: int, max_tasks: int, memory_bytes: int) -> Usage:
     return Usage(tasks, used, seconds)
 
 
+def children(pid: int) -> list[int]:
+    """Processes whose parent is the single-threaded process `pid`; none when it is gone."""
+    with contextlib.suppress(OSError):
+        return [int(child) for child in _read(f"/proc/{pid}/task/{pid}/children").split()]
+    return []
+
+
 def _memory(pids: list[int], file: str, pattern: re.Pattern[bytes]) -> int:
     total = 0
     for pid in pids:

