@@ -129,7 +129,8 @@ class Engine:
         out = b""
         for one in ids:
             buffer = ctypes.create_string_buffer(256)
-            out += buffer.raw[: self.c.llama_token_to_piece(self.vocab, one, buffer, 256, 0, True)]
+            size = self.c.llama_token_to_piece(self.vocab, one, buffer, 256, 0, True)
+            out += buffer.raw[:size]
         return out.decode("utf-8", "replace")
 
     def _decode(self, items: list[tuple[int, int, int, bool]]) -> list[int]:
@@ -473,14 +474,14 @@ def cells(full: bool) -> Iterator[tuple[str, list[Task], dict[str, str]]]:
     """Name, tasks and policy settings of every cell; without `full` those that recipes are compared on."""
     practice, audit = Split.PRACTICE, Split.AUDIT
     singles, pairs = balanced(sets.singles(practice)), balanced(sets.pairs(practice))
-    yield "exam: singles", draw_tasks(balanced(sets.singles(Split.EXAM)), 100, Split.EXAM, "exam singles"), {}
-    yield "exam: pairs", draw_tasks(balanced(sets.pairs(Split.EXAM)), 80, Split.EXAM, "exam pairs"), {}
-    yield "2 audit singles, held-out structure and wording", draw_tasks(balanced(sets.singles(audit)), 100, audit, "audit singles"), {}
+    yield "exam: singles", draw_tasks(balanced(sets.singles(Split.EXAM)), 60, Split.EXAM, "exam singles"), {}
+    yield "exam: pairs", draw_tasks(balanced(sets.pairs(Split.EXAM)), 60, Split.EXAM, "exam pairs"), {}
+    yield "2 audit singles, held-out structure and wording", draw_tasks(balanced(sets.singles(audit)), 80, audit, "audit singles"), {}
     yield "5 audit pairs, held-out composition and wording", draw_tasks(balanced(sets.pairs(audit)), 80, audit, "audit pairs"), {}
     if full:
         yield "1 practice singles, unseen instances", draw_tasks(singles, 60, practice, "unseen singles"), {}
         yield "3 practice pairs, unseen instances", draw_tasks(pairs, 60, practice, "unseen pairs"), {}
-        yield "4 held-out pairs, practice wording", draw_tasks(balanced(sets.pairs(audit)), 80, practice, "held-out pairs"), {}
+        yield "4 held-out pairs, practice wording", draw_tasks(balanced(sets.pairs(audit)), 60, practice, "held-out pairs"), {}
         yield "2b practice structures, held-out wording: singles", draw_tasks(singles, 60, audit, "wording singles"), {}
         yield "5b practice structures, held-out wording: pairs", draw_tasks(pairs, 60, audit, "wording pairs"), {}
         yield "6 held-out triples, practice wording", draw_tasks(triple(audit), 60, practice, "triples"), {}

@@ -13,8 +13,8 @@ PAGE = ROOT / "docs" / "cli.md"
 PROGRAM = "import sys; sys.argv[0] = 'edgeevo'; from edgeevo.cli import main; sys.exit(main())"
 HEADER = """# The command line
 
-Generated from `--help` by `make docs`; a test compares. Exit codes: 0 done, 1 the answer is no, and one per kind of failure as in the
-table at the end. A failure is two lines on stderr: the fact, and after `hint:` what to do next.
+Generated from `--help` by `make docs`; a test compares. A failure is two lines on stderr, the fact and after `hint:` what to do next; the exit
+codes are at the end.
 """
 
 
@@ -44,12 +44,13 @@ def walk(words: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:
 
 
 def exit_codes() -> str:
-    """The table of exit codes, from the tree of errors."""
+    """The table of exit codes: the tree of errors, and the three that are no error of ours."""
     from edgeevo import errors  # noqa: PLC0415 - the script must be able to say what is wrong when edgeevo can't be imported
 
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.EdgeevoError)]
-    rows = [f"| {kind.exit_code} | `{kind.__name__}` | {(kind.__doc__ or '').splitlines()[0]} |" for kind in kinds]
-    return "\n".join(["## Exit codes", "", "| code | error | when |", "|---|---|---|", *rows])
+    rows = [(kind.exit_code, f"{(kind.__doc__ or '').splitlines()[0]} (`{kind.__name__}`)") for kind in kinds]
+    rows += [(0, "Done."), (2, "The command line is wrong."), (10, "`run`: the check did not pass."), (130, "Interrupted.")]
+    return "\n".join(["## Exit codes", "", "| code | when |", "|---|---|", *(f"| {code} | {text} |" for code, text in sorted(rows))])
 
 
 def page() -> str:

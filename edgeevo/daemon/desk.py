@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from edgeevo.agent.policy import Policy, Reply, Turn
+from edgeevo.agent.policy import Policy, Reply, Scripted, Turn
 from edgeevo.domain import Adapter, Message
 from edgeevo.errors import EdgeevoError, ModelError
 
@@ -29,6 +29,23 @@ class Brain(Protocol):
 
     def close(self) -> None:
         """Let the model go; the next `policy` brings it back."""
+
+
+class ScriptedBrain:
+    """A Brain without a model: every policy says its script. For rehearsals and tests; `opened` and `closed` count."""
+
+    def __init__(self, lines: Mapping[str, Sequence[str]]) -> None:
+        self._lines = lines
+        self.opened, self.closed = 0, 0
+
+    def policy(self, adapter_path: Path | None, adapter: Adapter | None) -> Policy:
+        """The script, whichever adapter."""
+        self.opened += 1
+        return Scripted(self._lines)
+
+    def close(self) -> None:
+        """Nothing to let go."""
+        self.closed += 1
 
 
 class Desk:

@@ -6,6 +6,7 @@ that was recorded but not carried out (we were killed in between) is carried out
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from edgeevo.control import Finished, Told
 from edgeevo.daemon.job import Job, decode
 from edgeevo.daemon.telling import tell
 from edgeevo.domain import Adapter, content_id, derive_seed, encode
-from edgeevo.errors import EdgeevoError, ModelError, RefusedError, WorkerError
+from edgeevo.errors import EdgeevoError, ModelError, RefusedError, StoreError, WorkerError
 from edgeevo.events import AdapterJudged, AdapterTrained, AuditRequest, Decision, Evaluated, Event, ModelFiles, NightEnded, NightRequest, Progress
 from edgeevo.models import cards
 from edgeevo.slots import Shelf, write_durably
@@ -28,6 +29,7 @@ WEIGHTS_MODULE = "edgeevo.models.weights"
 MAX_FAILURES = 5
 RETRY_SECONDS = 1.0
 MAX_RETRY_SECONDS = 600.0
+STORE_RETRY_SECONDS = 30.0
 
 
 class Keeper:
@@ -209,22 +211,25 @@ class Keeper:
             write_durably(place, b"\n".join(encode(event) for event in self._store.past(owner.id) if isinstance(event, Evaluated)))
 
     def _failed(self, error: EdgeevoError) -> None:
-        """A failed worker is tried again, later each time; after MAX_FAILURES in a row without a new event it is given up."""
+        """A failed worker is tried again, later each time; after MAX_FAILURES in a row without a new event it is given up. When it was the
+        store that failed, the work is not to blame: it waits until the store works again."""
         assert self.owner is not None
-        owner, failures = self.owner, (0 if self._heard else self.owner.failures) + 1
+        owner, stored = self.owner, isinstance(error, StoreError)
+        failures = owner.failures if stored else (0 if self._heard else owner.failures) + 1
         self._drop(self._loaded.config.daemon.stop_seconds)
         given_up = failures >= MAX_FAILURES
         self.problem = f"{owner.id}: {error}"
-        wait = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (failures - 1))
+        wait = STORE_RETRY_SECONDS if stored else min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (failures - 1))
         self.retry_at = self._wall() + wait
-        self._store.finish(owner.id, "failed" if given_up else "interrupted", reason=str(error)[:1000], now=self._wall(), failures=failures)
-        self._store.note("worker", self.problem, self._wall())
+        if not given_up and owner.cause != "window":
+            self._again = owner.id
+        with contextlib.suppress(StoreError):
+            self._store.finish(owner.id, "failed" if given_up else "interrupted", reason=str(error)[:1000], now=self._wall(), failures=failures)
+            self._store.note("store" if stored else "worker", self.problem, self._wall())
         if given_up:
             self._say(Finished(ok=False, text=f"{owner.id} failed {failures} times: {error}", owner=owner.id))
-            return
-        if owner.cause != "window":
-            self._again = owner.id
-        self._say(Told(text=f"{owner.id}: {str(error)[:300]}; tried again in {wait:.0f} s"))
+        else:
+            self._say(Told(text=f"{owner.id}: {str(error)[:300]}; tried again in {wait:.0f} s"))
 
     def retry(self) -> None:
         """Go on with a commanded night or audit whose worker failed, once its waiting time is over; call at every tick."""

@@ -77,7 +77,7 @@ entry(
 entry(
     "config_add", START, TREE, draw=_new_key, reference=lambda w, x, p: _edit(w, p, [*w.lines(p["file"]), f"{p['key']}={p['value']}"]),
     ways=("echo {key:raw}={value} >> {file}", "printf '%s\\n' {key:raw}={value} >> {file}", "sed -i '$a {key:raw}={value:raw}' {file}"),
-    asks=("add the setting {key} with the value {value} at the end of {file}", "append {key}={value:plain} to {file}", "put a new key {key} with value {value} [at the bottom of|as last line into] {file}",
+    asks=("add the setting {key} with the value {value} at the end of {file}", "append a line to {file} that sets {key} to {value}", "put a new key {key} with value {value} [at the bottom of|as last line into] {file}",
           "{file} needs a new last line that sets {key} to {value}", "extend {file} by a line setting {key} to {value}", "define {key} as {value} in {file}, it isn't there yet so add it at the end",
           "insert key {key}, value {value}, after the last line of {file}"),
 )

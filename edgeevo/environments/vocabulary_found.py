@@ -141,7 +141,7 @@ entry(
     then=("give the total size of {x} in bytes", "how many bytes do {x} take in total?", "add up the sizes of {x} in bytes", "sum the byte sizes of {x}", "print how big {x} are all together, in bytes", "total up the bytes in {x}"),
 )
 entry(
-    "names_found", PATHS, LINES, draw=lambda d: {} if d.x else {}, reference=lambda w, x, p: [base(q) for q in x],
+    "names_found", PATHS, LINES, reference=lambda w, x, p: [base(q) for q in x],
     ways=("xargs -d '\\n' basename -a", "sed 's|.*/||'", "awk -F/ '{print $NF}'"),
     then=("show only the names of {x}, without the path", "print the base names of {x}", "strip the directories from {x}", "list {x} by name only, no directories", "give the plain file names of {x}", "reduce {x} to their names without folders"),
 )

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections import OrderedDict
 from pathlib import Path
 from typing import Self
@@ -23,7 +22,6 @@ from edgeevo.domain import Changes, CommandResult, Limits, State, content_id
 from edgeevo.errors import RefusedError, SandboxError
 from edgeevo.sandbox import messages as m
 from edgeevo.sandbox.confine import BWRAP
-from edgeevo.sandbox.runner import CONTROL_FD
 from edgeevo.sandbox.template import check_state
 
 UNUSED_UID = 61_111  # in the range that distributions and systemd leave unused: owns no file and no other process
@@ -31,9 +29,7 @@ START_SECONDS = 20.0
 STDERR_TAIL_BYTES = 2000
 REMEMBERED_IDS = 256
 SYSTEM_PLACES = ("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys", "usr")
-_BOOT = (
-    "import json,sys; a=json.loads(sys.argv[1]); sys.path[:]=a.pop('path'); from edgeevo.sandbox.runner import main; main(**a)"  # no site, no PYTHON*
-)
+_BOOT = "import json,sys; a=json.loads(sys.argv[1]); sys.path[:]=a.pop('path'); from edgeevo.sandbox.runner import main; main(**a)"
 
 
 class Connection:
@@ -59,14 +55,12 @@ class Connection:
             "from_main_thread": threading.current_thread() is threading.main_thread(),
             "place": "" if directory is None else str(directory),
             "directory_fd": directory_fd,
+            "control_fd": theirs.fileno(),
         }
-        # The descriptor has to arrive under a known number: 3 is given to it by a shuffle through the child's inherited copies.
-        control = theirs.fileno()
-        boot = f"import os; os.dup2({control},{CONTROL_FD}) if {control}!={CONTROL_FD} else 0; {_BOOT}"
-        passed = [control] + ([directory_fd] if directory_fd >= 0 else [])
+        passed = [theirs.fileno()] + ([directory_fd] if directory_fd >= 0 else [])
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", boot, json.dumps(arguments)],
+                [sys.executable, "-I", "-c", _BOOT, json.dumps(arguments)],
                 stdin=subprocess.DEVNULL,
                 stdout=self._errors,
                 stderr=self._errors,
@@ -198,6 +192,7 @@ class RunnerBox:
         `wall_seconds` replaces the limit of the box; `read_only` makes everything but a private /tmp read-only. Raises SandboxError only
         when the sandbox itself failed: a command that is killed by a limit is a result.
         """
+        command = command.encode("utf-8", "replace").decode()  # half characters of a model's text can't be sent
         wall = self._limits.wall_seconds if wall_seconds is None else wall_seconds
         reply = self._call(m.Run(box=self._handle, command=command, wall_seconds=wall, read_only=read_only))
         assert isinstance(reply, m.Ran)

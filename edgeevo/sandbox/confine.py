@@ -63,7 +63,7 @@ def resource_limits(limits: Limits) -> Sequence[tuple[int, tuple[int, int]]]:
     """
     # Who exceeds the limit is seen and ended by the watch; the kernel's bound lies somewhat above, where a shell would retry for ever.
     tasks = limits.processes + limits.processes // 2 + 8
-    address_space = 2 * limits.memory_bytes + (256 << 20)  # a backstop: what is really used is watched
+    address_space = 2 * limits.memory_bytes + (4 << 30)  # a backstop only: stacks and arenas reserve far more than they use
     return (
         (resource.RLIMIT_NPROC, (tasks, tasks)),
         (resource.RLIMIT_NOFILE, (limits.open_files, limits.open_files)),

@@ -6,6 +6,8 @@ everything that it had mounted and kills every box.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import selectors
 import socket
@@ -22,7 +24,6 @@ from edgeevo.sandbox.seccomp import build_filter
 from edgeevo.sandbox.template import Template, Templates
 
 LOW_FDS = 16  # kept occupied, so that descriptors given to children never collide with their targets
-CONTROL_FD = 3  # where the client puts our end of the socket pair
 RECEIVE_BYTES = 1 << 20
 
 
@@ -169,17 +170,13 @@ class Runner:
             self._templates.release(template)
 
 
-def main(parent_pid: int, uid: int, gid: int, from_main_thread: bool, place: str, directory_fd: int) -> None:
+def main(*, parent_pid: int, uid: int, gid: int, from_main_thread: bool, place: str, directory_fd: int, control_fd: int) -> None:
     """Entry point of the runner process; `directory_fd` is -1 for boxes on states."""
-    while (fd := os.open("/dev/null", os.O_RDONLY)) < LOW_FDS:
-        continue
-    os.close(fd)
-    control = socket.socket(fileno=os.dup(CONTROL_FD))
-    os.dup2(0, CONTROL_FD, inheritable=False)
+    control, directory = _claim_descriptors(control_fd, directory_fd)
     try:
         drop_to(uid, gid)
         parent = watch_parent(parent_pid, from_main_thread=from_main_thread)
-        enter(directory_fd if directory_fd >= 0 else None, build_filter())
+        enter(directory, build_filter())
     except (OSError, EdgeevoError) as error:
         hint = getattr(error, "hint", "") or (
             "unprivileged user namespaces must be allowed: sysctl user.max_user_namespaces, "
@@ -187,7 +184,23 @@ def main(parent_pid: int, uid: int, gid: int, from_main_thread: bool, place: str
         )
         control.sendall(m.frame(m.Answer(number=0, reply=m.Failed(message=f"the sandbox can't enter its namespaces: {error}", hint=hint))))
         sys.exit(1)
-    if directory_fd >= 0:
-        os.close(directory_fd)
+    if directory is not None:
+        os.close(directory)
     control.sendall(m.frame(m.Answer(number=0, reply=m.Ready())))
     Runner(control, parent, place).serve()
+
+
+def _claim_descriptors(control_fd: int, directory_fd: int) -> tuple[socket.socket, int | None]:
+    """Move what we were given above LOW_FDS, fill everything below, and let no command inherit anything."""
+    control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, LOW_FDS))
+    directory = fcntl.fcntl(directory_fd, fcntl.F_DUPFD_CLOEXEC, LOW_FDS) if directory_fd >= 0 else None
+    for fd in (control_fd, directory_fd):
+        if fd >= 0:
+            os.close(fd)
+    while (fd := os.open("/dev/null", os.O_RDONLY)) < LOW_FDS:
+        continue
+    os.close(fd)
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # the listing's own
+            os.set_inheritable(int(name), False)
+    return control, directory

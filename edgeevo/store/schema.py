@@ -22,26 +22,26 @@ create table owners (
 create table events (
     owner text not null references owners(id), seq integer not null, at real not null, kind text not null, body blob,
     primary key (owner, seq)
-) without rowid;
+);
 create table environments (
     owner text not null, seq integer not null, id text not null, admitted integer not null, lineage text not null, generation integer not null,
     place integer not null, parent text, direction text, operator text, scenario text not null, structure text not null,
     reason text not null default '', detail text not null default '', body blob not null, evidence blob not null,
     primary key (owner, seq)
-) without rowid;
+);
 create index environments_id on environments(id);
 create index environments_lineage on environments(lineage, generation);
 create table tasks (
     id text primary key, split text not null, structure text not null, instruction text not null, oracle blob not null,
     environment text, body blob not null
 );
-create table task_uses (task_id text not null, owner text not null, purpose text not null, primary key (task_id, owner, purpose)) without rowid;
+create table task_uses (task_id text not null, owner text not null, purpose text not null, primary key (task_id, owner, purpose));
 create table outcomes (
     owner text not null, split text not null, set_id text not null, policy_id text not null, task_id text not null, attempt integer not null,
     structure text not null, stratum text not null, skill text not null, passed integer not null, ending text not null,
     steps integer not null, reply_tokens integer not null, seconds real not null, at real not null,
     primary key (split, set_id, policy_id, task_id, attempt)
-) without rowid;
+);
 create table adapters (
     sha256 text primary key, base_sha256 text not null, examples_id text not null, rank integer not null, alpha real not null,
     owner text not null, loss real not null, tokens integer not null, seconds real not null, at real not null, body blob not null
@@ -51,7 +51,7 @@ create table judgements (
     incumbent_policy text not null, set_id text not null, decision text not null, n integer not null, wins integer not null, losses integer not null,
     p_value real not null, at real not null, body blob not null,
     primary key (owner, seq)
-) without rowid;
+);
 create table slot_changes (id integer primary key, at real not null, action text not null, active text, previous text, reason text not null,
     owner text, seq integer  -- the judgement that this carries out, if any
 );
