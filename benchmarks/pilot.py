@@ -367,46 +367,34 @@ def make_examples(recipe: Recipe, sandbox: Sandbox) -> tuple[list[tuple[Message,
 
 
 def train(recipe: Recipe, examples: list[tuple[list[int], list[int]]], weights: Path, out: Path, threads: int) -> tuple[Path, dict[str, float]]:
-    """LoRA on all seven linears, AdamW, linear warm-up and decay; returns the GGUF adapter and what it took."""
-    import torch
-    from safetensors.torch import save_file
-    from transformers import LlamaForCausalLM
+    """Train with the real trainer; returns the GGUF adapter and what it took."""
+    from edgeevo.learning import trainer
 
-    from edgeevo.learning.lora_model import LoraLlama, pack
-    from edgeevo.models.adapter_file import adapter_to_gguf
-
-    torch.set_num_threads(threads)
-    torch.manual_seed(recipe.seed)
-    base = LlamaForCausalLM.from_pretrained(weights, dtype=torch.float32)
-    model = LoraLlama(base, rank=recipe.rank, alpha=2.0 * recipe.rank, first_layer=recipe.first_layer, dtype=torch.float32)
-    for name, view in model.named(model.values).items():
-        if name.endswith("lora_A"):
-            view.uniform_(-1, 1).mul_(view.shape[1] ** -0.5)
-    model.values.grad = model.gradients
-    optimizer = torch.optim.AdamW([model.values], lr=recipe.learning_rate, weight_decay=0.0)
-    steps = recipe.epochs * (len(examples) // recipe.batch)
-    started, seen, losses = time.monotonic(), 0, []
-    for step in range(steps):
-        at = step % (len(examples) // recipe.batch) * recipe.batch
-        chunk = examples[at : at + recipe.batch]
-        actions = sum(sum(mask) for _, mask in chunk)
-        model.gradients.zero_()
-        loss = sum(model.accumulate(pack(chunk[i : i + 8]), 1 / actions) for i in range(0, len(chunk), 8)) / actions
-        torch.nn.utils.clip_grad_norm_([model.values], 1.0)
-        optimizer.param_groups[0]["lr"] = recipe.learning_rate * min((step + 1) / max(1, steps // 16), (steps - step) / steps)
-        optimizer.step()
-        seen += sum(len(tokens) for tokens, _ in chunk)
-        losses.append(loss)
-        if step % 8 == 0:
-            seconds = time.monotonic() - started
-            print(f"step {step}/{steps} loss {loss:.3f} {seen / seconds:.0f} tok/s {seconds:.0f} s", flush=True)
-    seconds = time.monotonic() - started
-    out.mkdir(parents=True, exist_ok=True)
-    named = {f"base_model.model.model.{k}.weight": v.contiguous().clone() for k, v in model.named(model.values).items()}
-    save_file(named, out / "adapter_model.safetensors")
-    (out / "adapter_config.json").write_text(json.dumps({"r": recipe.rank, "lora_alpha": 2 * recipe.rank}))
-    path, _ = adapter_to_gguf(out, weights, out)
-    return path, {"seconds": round(seconds, 1), "tokens": seen, "tokens_per_second": round(seen / seconds, 1), "loss_end": round(sum(losses[-8:]) / 8, 4)}
+    trainer.keep_memory()
+    request = trainer.TrainRequest(
+        weights_dir=str(weights),
+        examples=tuple(trainer.Example(tokens=tuple(tokens), mask=tuple(mask)) for tokens, mask in examples),
+        out_dir=str(out),
+        rank=recipe.rank,
+        alpha=2.0 * recipe.rank,
+        learning_rate=recipe.learning_rate,
+        batch_size=recipe.batch,
+        epochs=recipe.epochs,
+        seed=recipe.seed,
+        threads=threads,
+        first_layer=recipe.first_layer,
+        checkpoint_seconds=1e9,
+    )
+    cpu_started, done = time.process_time(), {}
+    for event in trainer.train(request, trainer.Stopping()):
+        if event["kind"] == "step" and event["step"] % 8 == 1:
+            cpu_seconds, seen, seconds = time.process_time() - cpu_started, event["tokens"], event["seconds"]
+            speed = f"{seen / seconds:.0f} tok/s {seen / cpu_seconds:.0f} tok/cpu-s {seconds:.0f} s"
+            print(f"step {event['step']}/{event['steps']} loss {event['loss']:.3f} {speed}", flush=True)
+        done = event
+    cpu_seconds = time.process_time() - cpu_started
+    cost = {"seconds": done["seconds"], "cpu_seconds": cpu_seconds, "tokens": done["tokens"], "tokens_per_cpu_second": done["tokens"] / cpu_seconds}
+    return Path(done["gguf"]), {key: round(value, 4) for key, value in {**cost, "loss_end": done["loss"]}.items()}
 
 
 # --- evaluation -------------------------------------------------------------------------------------------------------
@@ -421,13 +409,9 @@ def wilson(k: int, n: int) -> tuple[float, float]:
 
 def programs_of(command: str) -> tuple[list[str], list[str], list[str]]:
     """Program names, flags and operators, and other words of a command line."""
-    try:
-        words = list(shlex.shlex(command, posix=True, punctuation_chars="|;&<>"))
-    except ValueError:
-        words = command.split()
-    lexer_words = re.findall(r"'[^']*'|\"[^\"]*\"|[|;&<>]+|[^\s|;&<>]+", command) or words
+    words = re.findall(r"'[^']*'|\"[^\"]*\"|[|;&<>]+|[^\s|;&<>]+", command)
     names, flags, rest, fresh = [], [], [], True
-    for word in lexer_words:
+    for word in words:
         if fresh and not re.fullmatch(r"[<>]+", word):
             names.append(word)
             fresh = False
@@ -514,9 +498,8 @@ def record(name: str, recipe: Recipe, cell: str, tasks: list[Task], episodes: li
                 file.write(json.dumps([name, cell, kind, task.wording, task.instruction, list(task.oracle), said, episode.ending.value], ensure_ascii=False) + "\n")
 
 
-def shots(protocol: str) -> tuple[Message, ...]:
+def shots() -> tuple[Message, ...]:
     """Three fixed examples for the few-shot prompt, whole trajectories."""
-    del protocol
     said = (
         ("Count the lines of notes/todo.txt", "wc -l < notes/todo.txt", "exit 0\n12"),
         ("find all .log files under /srv/data", "find /srv/data -type f -name '*.log'", "exit 0\n/srv/data/a.log"),
@@ -533,9 +516,9 @@ def base(engine: Engine, sandbox: Sandbox) -> None:
     """The untrained model with each prompt, on exam singles; then the best of them on audit singles and pairs."""
     rules = {p: RULES.format(form={"bare": "", "fenced": " in a ```bash block", "json": ' as JSON {"command": "..."}'}[p], done=wrap(SUBMIT, p)) for p in ("bare", "fenced", "json")}
     kinds = {f"zero-shot {p}": PilotPolicy(engine, p, text, grammar=GRAMMAR if p == "json" else "") for p, text in rules.items()}
-    kinds["few-shot bare, no rules"] = PilotPolicy(engine, shots=shots("bare"))
-    kinds["few-shot bare, rules"] = PilotPolicy(engine, system=rules["bare"], shots=shots("bare"))
-    exam = draw_tasks(balanced(sets.singles(Split.EXAM)), 60, Split.EXAM, "exam singles")
+    kinds["few-shot bare, no rules"] = PilotPolicy(engine, shots=shots())
+    kinds["few-shot bare, rules"] = PilotPolicy(engine, system=rules["bare"], shots=shots())
+    exam = draw_tasks(balanced(sets.singles(Split.EXAM)), 40, Split.EXAM, "exam singles")
     scores = {}
     for name, policy in kinds.items():
         episodes = evaluate(policy, exam, sandbox)

@@ -143,6 +143,11 @@ class Loaded(Value):
         return Path(self.config.model.models_dir or self.state_dir / "models")
 
     @property
+    def weights_dir(self) -> Path:
+        """Where trainable weights are cached (made from the served file, some hundred MB): beside the models."""
+        return self.models_dir.parent / "weights"
+
+    @property
     def card_path(self) -> Path:
         """The model card's file; a bare name is looked up among the cards that ship with edgeevo."""
         card = self.config.model.card

@@ -66,6 +66,11 @@ class Worker:
         return self._process.pid
 
     @property
+    def alive(self) -> bool:
+        """False once the child has ended."""
+        return self._process.poll() is None
+
+    @property
     def stdout_fd(self) -> int:
         """File descriptor to select on; becomes readable when a line is there or the child has ended."""
         assert self._process.stdout is not None

@@ -13,8 +13,8 @@ PAGE = ROOT / "docs" / "cli.md"
 PROGRAM = "import sys; sys.argv[0] = 'edgeevo'; from edgeevo.cli import main; sys.exit(main())"
 HEADER = """# The command line
 
-Generated from `--help` by `make docs`; a test compares. A failure is two lines on stderr, the fact and after `hint:` what to do next; the exit
-codes are at the end.
+Generated from `--help` by `make docs`; a test compares. A failure is two lines on stderr, the fact and after `hint:` what to do next; the
+exit codes are at the end.
 """
 
 
@@ -45,7 +45,8 @@ def walk(words: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:
 
 def exit_codes() -> str:
     """The table of exit codes: the tree of errors, and the three that are no error of ours."""
-    from edgeevo import errors  # noqa: PLC0415 - the script must be able to say what is wrong when edgeevo can't be imported
+    sys.path.insert(0, str(ROOT))  # this checkout, installed or not
+    from edgeevo import errors  # noqa: PLC0415 - only now can it be found
 
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.EdgeevoError)]
     rows = [(kind.exit_code, f"{(kind.__doc__ or '').splitlines()[0]} (`{kind.__name__}`)") for kind in kinds]

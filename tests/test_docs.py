@@ -17,7 +17,7 @@ from types import ModuleType
 
 import pytest
 
-from edgeevo import config
+from edgeevo.config import keys, load
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -72,7 +72,7 @@ def test_the_readme_begins_with_the_two_commands() -> None:
 @pytest.mark.sandbox
 def test_every_other_command_of_the_readme_runs(newcomer: dict[str, str]) -> None:
     """All commands of the README but the two make targets run, in order, in one shell, with a daemon and the real model."""
-    wait = "for _ in $(seq 300); do edgeevo status >/dev/null 2>&1 && break; sleep 0.1; done"
+    wait = "while kill -0 $! && ! edgeevo status >/dev/null 2>&1; do sleep 0.2; done"
     script = ["set -eu", "trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT", 'mkdir -p "$HOME"']
     for line in shell_lines(ROOT / "README.md")[2:]:
         script.append(f"echo {shlex.quote('$ ' + line)}")
@@ -110,7 +110,7 @@ def leaves(table: dict[str, object], prefix: str = "") -> dict[str, object]:
 def test_every_setting_is_in_the_commented_file_with_its_default() -> None:
     """configs/edgeevo.toml has exactly the keys of Config, each with its default value."""
     told = leaves(tomllib.loads((ROOT / "configs" / "edgeevo.toml").read_text()))
-    defaults = {key: list(value) if isinstance(value, tuple) else value for key, value, _ in config.keys()}
+    defaults = {key: list(value) if isinstance(value, tuple) else value for key, value, _ in keys()}
     assert told == defaults
 
 
@@ -123,7 +123,7 @@ def test_every_setting_is_explained() -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=lambda path: path.name)
 def test_every_shipped_configuration_is_accepted(path: Path) -> None:
     """Each file in configs/ that is a configuration loads without an unknown key."""
-    assert config.load(path).path == str(path)
+    assert load(path).path == str(path)
 
 
 def docs_cli() -> ModuleType:

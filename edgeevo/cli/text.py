@@ -84,6 +84,8 @@ def _real(path: str) -> bytes | None:
 
 def _diff(path: str, node: Node | None, before: bytes | None) -> Iterator[str]:
     after = node.data if isinstance(node, File) else b""
+    if isinstance(node, File) and before is not None and (mode := Path(path).lstat().st_mode & 0o7777) != node.mode:
+        yield f"  mode {mode:04o} -> {node.mode:04o}"
     if isinstance(node, Link):
         yield f"  -> {clean(node.target)}"
     if len(after) > MAX_DIFF_BYTES or b"\0" in after or b"\0" in (before or b""):

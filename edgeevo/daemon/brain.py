@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from edgeevo.agent.policy import Policy
+from edgeevo.agent.prompt import BASE_PROMPT, TRAINED_PROMPT
 from edgeevo.agent.remote import ModelWorker
 from edgeevo.config import Loaded
 from edgeevo.domain import Adapter
@@ -27,7 +28,7 @@ class ModelBrain:
             card = cards.load_card(self._loaded.card_path)
             model = cards.locate(card, self._loaded.models_dir)
             self._worker = ModelWorker(model, threads=self._loaded.config.model.threads)
-        return self._worker.policy(adapter_path, adapter)
+        return self._worker.policy(adapter_path, BASE_PROMPT if adapter_path is None else TRAINED_PROMPT)
 
     def close(self) -> None:
         """End the worker; its memory is free when this returns."""

@@ -103,7 +103,7 @@ class Keeper:
         needs_weights = owner.kind == "night" and bool(model.gguf)
         try:
             if needs_weights:
-                self.job = Job(owner.id, WEIGHTS_MODULE, {"model": model.gguf, "cache_dir": str(self._loaded.models_dir)})
+                self.job = Job(owner.id, WEIGHTS_MODULE, {"model": model.gguf, "cache_dir": str(self._loaded.weights_dir)})
             else:
                 self.job = self._play(owner, model)
         except WorkerError as error:
@@ -153,6 +153,8 @@ class Keeper:
 
     def _hear(self, event: Event) -> None:
         assert self.owner is not None
+        if isinstance(event, AdapterTrained):
+            self._shelf.keep(Path(event.path), event.adapter)  # before it is recorded: a record without its file could not be carried out
         seq = self._store.record(self.owner.id, event, now=self._wall())
         self._heard += bool(seq)
         self.problem = "" if seq else self.problem
@@ -161,8 +163,8 @@ class Keeper:
                 self.progress = event
             case AdapterTrained():
                 self._trained = event.adapter.sha256
-                keep = self._shelf.keep if self.owner.cause == "comparison" else self._shelf.stage
-                keep(Path(event.path), event.adapter)
+                if self.owner.cause != "comparison":
+                    self._shelf.stage(Path(event.path), event.adapter)
             case AdapterJudged() if event.judgement.decision is Decision.PROMOTE and self.owner.cause != "comparison":
                 adapter = self._store.adapter(event.candidate_sha256)
                 if adapter is None:
@@ -177,9 +179,9 @@ class Keeper:
         """Flip the slot and note that it was done; doing it twice does it once."""
         slots = self._shelf.slots
         if slots.active is None or slots.active.sha256 != adapter.sha256:
-            if slots.candidate is None or slots.candidate.sha256 != adapter.sha256:
-                self._shelf.stage(self._shelf.path(adapter.sha256), adapter)
             try:
+                if slots.candidate is None or slots.candidate.sha256 != adapter.sha256:
+                    self._shelf.stage(self._shelf.path(adapter.sha256), adapter)
                 self._shelf.activate(adapter.sha256)
             except ModelError as error:
                 self._store.note("adapter", str(error), self._wall())

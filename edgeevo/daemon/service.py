@@ -29,7 +29,7 @@ from edgeevo.daemon.keeper import Keeper
 from edgeevo.domain import Readings
 from edgeevo.errors import DaemonError, EdgeevoError
 from edgeevo.host import JUMP_SECONDS, Host, notify
-from edgeevo.idle import Busy, Idle, Reason, Rules, judge, parse_window, window_left_seconds
+from edgeevo.idle import Busy, Idle, Reason, Rules, judge, parse_window
 from edgeevo.slots import Shelf
 from edgeevo.store.writer import Store
 
@@ -248,9 +248,8 @@ class Service:
                 self.desk.release()
                 self.keeper.go_on(owner)
                 return
-        left = window_left_seconds(self.rules, self.host.second_of_day())
-        length = (self.rules.window_end_minute - self.rules.window_start_minute) * 60 % DAY_SECONDS or DAY_SECONDS
-        if not self.store.last_night(self.host.wall() - (length - left), "window")[0]:
+        opened = (self.host.second_of_day() - self.rules.window_start_minute * 60) % DAY_SECONDS
+        if not self.store.last_night(self.host.wall() - opened, "window")[0]:
             self.desk.release()
             self.keeper.night("window")
 

@@ -18,6 +18,7 @@ from edgeevo.domain import (
     Content,
     File,
     Link,
+    Node,
     Order,
     Present,
     Printed,
@@ -33,7 +34,7 @@ from edgeevo.domain import (
 from edgeevo.environments import vocabulary
 from edgeevo.environments.scenarios import SCENARIOS, Scene, build
 from edgeevo.environments.skills import Draw, Entry, Kind, Lines, NoInstanceError, Params
-from edgeevo.environments.wording import Speaker, Style, polish, pool
+from edgeevo.environments.wording import PATHS, Speaker, Style, polish, pool
 from edgeevo.environments.world import World
 from edgeevo.errors import TaskError
 
@@ -85,7 +86,7 @@ def follows(before: ProgramLink | None, after: ProgramLink) -> bool:
     got = entry_of(before)
     if got.gives is Kind.TREE:
         return nxt.takes is not Kind.PATHS and bool(nxt.asks)
-    if nxt.takes is Kind.START or not nxt.then or (nxt.needs_order and got.unordered):
+    if nxt.takes is Kind.START or not nxt.then or (nxt.needs_order and got.unordered) or (nxt.exact and got.pads):
         return False
     return {
         Kind.PATHS: nxt.takes is Kind.PATHS or (nxt.takes is Kind.TEXT and nxt.on_paths),
@@ -101,7 +102,7 @@ def render(program: Program, seed: int, split: Split) -> Task:
         rng = _dice(program, seed, split, attempt)
         try:
             return _finish(_draw(program, rng, split), program, seed, split, rng)
-        except NoInstanceError:
+        except (NoInstanceError, PermissionError):  # nothing to work on, or an earlier link took the right to write
             continue
     names = " → ".join(f"{k.skill}.{k.variant}" for k in program.links)
     raise TaskError(f"program {names} in {program.scenario} has no instance after {MAX_DRAWS} draws, seed {seed}", hint="draw another seed or program")
@@ -125,7 +126,7 @@ def naive_command(
         try:
             draft = _draw(task.program, rng, task.split)
             _finish(draft, task.program, task.seed, task.split, _twin(rng))
-        except NoInstanceError:
+        except (NoInstanceError, PermissionError):  # nothing to work on, or an earlier link took the right to write
             continue
         stages = list(draft.stages)
         place = sum(link.skill != FACT for link in task.program.links[: drop if drop is not None else swap[0] if swap else 0])
@@ -168,6 +169,7 @@ def _draw(program: Program, rng: Random, split: Split) -> _Draft:
     world, draft = scene.world, _Draft(scene, scene.world.copy())
     x: Lines | None = None
     recent: list[str] = []
+    read: list[str] = []
     hidden: str | None = None
     unordered = paths = False
     for link in program.links:
@@ -176,26 +178,32 @@ def _draw(program: Program, rng: Random, split: Split) -> _Draft:
             continue
         entry = entry_of(link)
         starts = x is None
-        draw = Draw(rng, scene, world, split, x, recent)
+        draw = Draw(rng, scene, world, split, x, recent, read)
         params = dict(entry.draw(draw))
         for path, node in draw.placed.items():
             draft.initial.put(path, node)
         if starts and entry.takes in READS:
             params.setdefault("in", draw.numbers() if entry.takes is Kind.NUMBERS else draw.text())
             x = world.lines(params["in"])
+        read.extend(path for path in params.values() if path in world.nodes)
+        if entry.needs_order and (unordered or draft.soft.get(params.get("in", "")) in (Order.SET, Order.PATHS)):
+            raise NoInstanceError
+        if not starts and "out" in params and _reads(draft.stages, params["out"]):
+            raise NoInstanceError
         stage = _Stage(entry, params, starts)
         if hidden:
             stage.fact = (hidden, _hide(hidden, params, draw, draft, world))
             hidden = None
         before = dict(world.nodes)
         got = entry.reference(world, list(x or []), params)
-        changed = [p for p in {*before, *world.nodes} if before.get(p) != world.nodes.get(p)]
+        changed = sorted(p for p in {*before, *world.nodes} if _differs(before.get(p), world.nodes.get(p)))
         _require(entry, x, got, changed)
         paths = entry.gives is Kind.PATHS or (paths and entry.on_paths and entry.gives is not Kind.NUMBERS)
         if entry.gives is Kind.TREE:
             if entry.takes is Kind.TEXT and (unordered or paths):
                 draft.soft |= dict.fromkeys(changed, _order(unordered=unordered, paths=paths))
             x, unordered, paths = None, False, False
+            read.clear()
         else:
             unordered = entry.unordered or (unordered and not entry.needs_order and entry.gives is not Kind.VALUE and not entry.skill.startswith("sort"))
             x = got
@@ -204,6 +212,24 @@ def _draw(program: Program, rng: Random, split: Split) -> _Draft:
     draft.printed = x
     draft.order = _order(unordered=unordered, paths=paths and draft.stages[-1].entry.gives is not Kind.VALUE)
     return draft
+
+
+def _differs(before: Node | None, after: Node | None) -> bool:
+    """Whether two states of one path differ in more than their age."""
+    if isinstance(before, File) and isinstance(after, File):
+        return before.data != after.data or before.mode != after.mode
+    return before != after
+
+
+def _reads(stages: list[_Stage], path: str) -> bool:
+    """Whether the pipeline that ends here reads `path` or a directory above it: it would read what it is writing."""
+    for stage in reversed(stages):
+        read = [value for name, value in stage.params.items() if name in PATHS]
+        if any(path == place or path.startswith(place.rstrip("/") + "/") for place in read):
+            return True
+        if stage.starts:
+            return False
+    return False
 
 
 def _order(*, unordered: bool, paths: bool) -> Order:
@@ -321,7 +347,7 @@ def _contract(draft: _Draft) -> tuple[Clause, ...]:
     """What must hold at the end: the difference that the references made, the printed result, and that nothing else was touched."""
     clauses: list[Clause] = []
     old, new = draft.initial.nodes, draft.scene.world.nodes
-    touched = sorted(p for p in {*old, *new} if old.get(p) != new.get(p))
+    touched = sorted(p for p in {*old, *new} if _differs(old.get(p), new.get(p)))
     for path in touched:
         before, after = old.get(path), new.get(path)
         if after is None:

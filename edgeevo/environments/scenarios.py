@@ -119,7 +119,7 @@ class Maker:
             "log": log,
             "readings": lambda: f"{rng.choice(words)} {rng.randint(-20, 90)} {rng.choice(('ok', 'low', 'high'))}",
             "settings": lambda: f"{rng.choice(words)} {rng.choice(('on', 'off', 'auto'))}",
-            "notes": lambda: " ".join(rng.choice(words) for _ in range(rng.randint(2, 4))),
+            "notes": lambda: " ".join(rng.choices(words, k=rng.randint(2, 4))),
             "people": lambda: f"{rng.choice(who)} {rng.choice(words)}",
         }
         return [makers[kind]() for _ in range(count)]
@@ -223,12 +223,15 @@ def build(scenario: Scenario, rng: Random, split: Split, hazards: tuple[str, ...
         for _ in range(rng.randint(1, 3)):
             weights = [5, 4, 3, 2, 1]
             extension = rng.choices(scenario.extensions, weights)[0]
-            lines = make.lines("notes", rng.choice((0, 1, 3, 6, 40, 120)))
+            count = rng.choice((0, 1, 3, 6, 40, 120))
+            lines = (make.lines("notes", min(count, 8)) * 15)[:count]  # filler: only its size matters
             node = text(lines, mode=rng.choice((0o644, 0o644, 0o600, 0o664, 0o755, 0o666)), age_seconds=_age(rng))
             world.put(posixpath.join(folder, make.name(extension)), node)
     crowd, extension, stem = rng.choice(folders), rng.choice(scenario.extensions), make.stem()
     for i in range(rng.randint(2, 40)):  # many small files of one kind, so that counts can't be guessed
         world.put(posixpath.join(crowd, f"{stem}-{i:02}.{extension}"), text(make.lines("notes", 1), age_seconds=_age(rng)))
+    for folder in (root, rng.choice(folders)):  # so that "hidden ones too" says something
+        world.put(posixpath.join(folder, "." + make.name(rng.choice(("", *scenario.extensions[:2])))), text(make.lines("notes", 2), age_seconds=_age(rng)))
     if "decoys" in hazards:
         _litter(world, litter, scene)
     return scene

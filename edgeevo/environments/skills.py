@@ -65,6 +65,8 @@ class Entry:
     then: tuple[str, ...] = ()
     unordered: bool = False
     on_paths: bool = False  # takes TEXT, and makes sense on a list of paths as well
+    pads: bool = False  # prints blanks that the judge folds: nothing that counts or compares characters may follow
+    exact: bool = False  # counts or compares characters
     needs_order: bool = False  # meaningless on lines whose order is free
     may_be_empty: bool = False
 
@@ -109,6 +111,7 @@ class Draw:
     split: Split
     x: Lines | None = None  # what the link before printed, if anything
     recent: list[str] = field(default_factory=list)  # paths that links before made or changed: later links prefer them
+    read: list[str] = field(default_factory=list)  # files and directories that the links of the same pipe read
     placed: dict[str, Node] = field(default_factory=dict)  # what this entry added to the initial state
 
     def pick(self, options: Iterable[str]) -> str:
@@ -225,6 +228,10 @@ class Draw:
             if path not in self.world.nodes:
                 return path
         raise NoInstanceError
+
+    def unread(self, path: str) -> bool:
+        """Whether no link of this pipe reads `path` or a directory around it, so that the pipe may write there."""
+        return not any(path == q or path.startswith(q + "/") for q in self.read)
 
     def place(self, name: str, node: Node) -> str:
         """Add `node` under `name` to the initial state, for entries that need what no scene has; the path.

@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
-from edgeevo.environments import vocabulary_find, vocabulary_text
+from edgeevo.environments import (
+    vocabulary_archives,
+    vocabulary_config,
+    vocabulary_edits,
+    vocabulary_facts,
+    vocabulary_figures,
+    vocabulary_files,
+    vocabulary_find,
+    vocabulary_found,
+    vocabulary_json,
+    vocabulary_lines,
+    vocabulary_logs,
+    vocabulary_match,
+    vocabulary_numbers,
+    vocabulary_removal,
+    vocabulary_tables,
+    vocabulary_text,
+    vocabulary_values,
+)
 from edgeevo.environments.skills import ENTRIES
 
-FILES = (vocabulary_find, vocabulary_text)
+FILES = (
+    vocabulary_archives,
+    vocabulary_config,
+    vocabulary_edits,
+    vocabulary_facts,
+    vocabulary_figures,
+    vocabulary_files,
+    vocabulary_find,
+    vocabulary_found,
+    vocabulary_json,
+    vocabulary_lines,
+    vocabulary_logs,
+    vocabulary_match,
+    vocabulary_numbers,
+    vocabulary_removal,
+    vocabulary_tables,
+    vocabulary_text,
+    vocabulary_values,
+)
 
 __all__ = ["ENTRIES", "FILES"]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import posixpath
 import shlex
+import tarfile
+from collections.abc import Callable
 
 from edgeevo.domain import Directory, File
 from edgeevo.environments.packing import LONG_AGO_AGE_SECONDS, gzipped, tarred
@@ -27,36 +31,36 @@ def _ere(name: str) -> str:
     return name.replace(".", "\\.")
 
 
-def _probe(w: World, out: str, directory: str, files: list[str], *, inside: bool) -> None:
-    """Expect an archive at `out` with `files` of `directory`; `inside`: their names begin below it, else with its last component.
-
-    Leading parts of the absolute path, `./` and `../` are free: they depend on where the packer stood.
-    """
-    *parents, last = directory.strip("/").split("/")
-    free = "".join(f"({_ere(part)}/" for part in parents), "".join(")?" for _ in parents)
-    strip = "s|^(\\./)+||" if inside else f"s|^(\\.{{1,2}}/)*{_suffix(parents)}{_ere(last)}/|{last}/|"
-    del free
-    path, prefix = shlex.quote(out), directory + "/"
-    command = f"tar -tf {path} | grep -v '/$' | sed -E {shlex.quote(strip)} | sort; tar -xOf {path} | sort | md5sum | cut -c1-32"
-    names = sorted(q.removeprefix(prefix) if inside else f"{last}/{q.removeprefix(prefix)}" for q in files)
-    w.put(out, File(data=b""))
-    w.probes[out] = (command, (*names, _digest(w, files)))
-
-
-def _suffix(parents: list[str]) -> str:
-    """An expression for any number of `parents`, the nearest last: of a and b for /a/b, `b/`, `a/b/` or nothing."""
+def _leading(parts: list[str]) -> str:
+    """An expression for the last few of `parts`, or none: for a and b, `a/b/`, `b/` or nothing."""
     found = ""
-    for part in parents:
+    for part in parts:
         found = f"({found}{_ere(part)}/)?"
     return found
 
 
-def _to_pack(suffix: str) -> object:
+def _probe(w: World, out: str, directory: str, files: list[str], *, top: str) -> None:
+    """Expect an archive at `out` with `files` of `directory`, whose names follow `top` ("" or the last component of `directory`).
+
+    Leading parts of the absolute path, `./` and `../` are free: they depend on where the packer stood.
+    """
+    parts = directory.strip("/").split("/")
+    if top:
+        strip = f"s|^(\\.{{1,2}}/)*{_leading(parts[:-1])}{_ere(top)}/|{top}/|"
+    else:
+        strip = f"s|^(\\.{{1,2}}/)*{_leading(parts)}||"
+    path = shlex.quote(out)
+    command = f"tar -tf {path} | grep -v '/$' | sed -E {shlex.quote(strip)} | sort; tar -xOf {path} | sort | md5sum | cut -c1-32"
+    names = sorted(posixpath.join(top, posixpath.relpath(q, directory)) for q in files)
+    w.put(out, File(data=b""))
+    w.probes[out] = (command, (*names, _digest(w, files)))
+
+
+def _to_pack(suffix: str) -> Callable[[Draw], Params]:
     def draw(d: Draw) -> Params:
         directory = d.dir(lambda p: bool(d.world.files(p)) and p != d.scene.cwd)
-        out = d.new(suffix, folder=d.rng.choice([f for f in (d.scene.cwd, d.scene.root, d.scene.home) if not (f + "/").startswith(directory + "/")] or [d.scene.home]))
-        if out.startswith(directory + "/"):
-            raise NoInstanceError
+        outside = [f for f in (d.scene.cwd, d.scene.root, d.scene.home) if not (f + "/").startswith(directory + "/")]
+        out = d.new(suffix, folder=d.pick(outside))
         return {"dir": directory, "out": out, "dir2": posixpath.dirname(directory), "name": base(directory)}
 
     return draw
@@ -68,15 +72,15 @@ for _variant, _suffix_of, _flag, _what in (
     ("xz", "tar.xz", "J", "[xz|xz-compressed]"),
 ):
     entry(
-        f"tar.{_variant}", START, TREE, draw=_to_pack(_suffix_of),  # type: ignore[arg-type]
-        reference=lambda w, x, p: _probe(w, p["out"], p["dir"], w.files(p["dir"]), inside=False),
+        f"tar.{_variant}", START, TREE, draw=_to_pack(_suffix_of),
+        reference=lambda w, x, p: _probe(w, p["out"], p["dir"], w.files(p["dir"]), top=p["name"]),
         ways=(f"tar -c{_flag}f {{out}} {{dir}}", f"tar -C {{dir2}} -c{_flag}f {{out}} {{name}}"),
         asks=(f"pack {{dir}} into {{out}}, a {_what} tar [file|archive]", f"create a {_what} tar archive {{out}} [of|from] {{dir}}", f"make a {_what} tarball of {{dir}} named {{out}}", f"archive {{dir}} as {{out}} ({_what} tar)",
               f"tar up {{dir}} to {{out}}, {_what}", f"back up {{dir}} to the {_what} tar file {{out}}", f"bundle {{dir}} in a {_what} tarball, {{out}}", f"{{out}} should be a {_what} tar of {{dir}}"),
     )
 entry(
-    "tar.contents", START, TREE, draw=_to_pack("tar.gz"),  # type: ignore[arg-type]
-    reference=lambda w, x, p: _probe(w, p["out"], p["dir"], w.files(p["dir"]), inside=True),
+    "tar.contents", START, TREE, draw=_to_pack("tar.gz"),
+    reference=lambda w, x, p: _probe(w, p["out"], p["dir"], w.files(p["dir"]), top=""),
     ways=("tar -C {dir} -czf {out} .", "find {dir} -type f -printf '%P\\0' | tar -C {dir} --null -T - -czf {out}"),
     asks=("pack the contents of {dir} into {out} without the directory itself (gzipped tar)", "create the gzipped tar {out} of what is in {dir}, names relative to that directory", "make a compressed tarball {out} of the inside of {dir}, no leading folder",
           "archive everything inside {dir} as {out}, gzip tar, without a top level folder", "tar and gzip what {dir} holds into {out}, the folder name must not be in it", "{out}: compressed tar of the contents of {dir}, not of the folder",
@@ -86,18 +90,15 @@ entry(
 
 def _pack_found(w: World, x: Lines, p: Params) -> None:
     root = posixpath.commonpath([posixpath.dirname(q) for q in x])
-    _probe(w, p["out"], root, x, inside=False)
+    _probe(w, p["out"], root, x, top="")
 
 
 def _found(d: Draw) -> Params:
     x = d.x or []
     if not x or not all(isinstance(d.world.nodes.get(q), File) and not d.world.opaque(q) for q in x):
         raise NoInstanceError
-    if posixpath.commonpath([d.scene.cwd, *x]) == d.scene.cwd:  # names relative to here must still name the common directory
-        root = posixpath.commonpath([posixpath.dirname(q) for q in x])
-        if root == d.scene.cwd:
-            raise NoInstanceError
-    return {"out": d.new("tar.gz", folder=d.scene.home if d.scene.home != d.scene.root else d.scene.cwd)}
+    # never where the search looks: it may still be running when the archive appears
+    return {"out": d.new("tar.gz", folder=d.rng.choice((d.scene.home, posixpath.dirname(d.scene.root))))}
 
 
 entry(
@@ -130,12 +131,8 @@ def _packed(d: Draw) -> tuple[dict[str, bytes | None], str]:
     return members, d.place(d.name(d.rng.choice(("tar.gz", "tgz"))), File(data=data, age_seconds=d.rng.randint(1, 20) * HOUR + 1800))
 
 
-# Members travel from the draw to the reference in the packed file itself.
 def _unpacked(w: World, path: str) -> dict[str, bytes | None]:
-    import gzip
-    import io
-    import tarfile
-
+    """Members of a packed file of ours: they travel from the draw to the reference in the file itself."""
     out: dict[str, bytes | None] = {}
     with tarfile.open(fileobj=io.BytesIO(gzip.decompress(w.file(path).data))) as archive:
         for member in archive.getmembers():
@@ -147,7 +144,10 @@ def _unpacked(w: World, path: str) -> dict[str, bytes | None]:
 def _extract(w: World, archive: str, target: str) -> None:
     for name, data in _unpacked(w, archive).items():
         node = Directory() if data is None else File(data=data, age_seconds=LONG_AGO_AGE_SECONDS)
-        w.put(posixpath.join(target, name.rstrip("/")), node)
+        path = posixpath.join(target, name.rstrip("/"))
+        if path in w.nodes:
+            raise NoInstanceError
+        w.put(path, node)
 
 
 entry(
@@ -224,12 +224,12 @@ def _gz(d: Draw) -> Params:
     lines = maker.lines(d.rng.choice(("log", "notes", "people")), d.rng.randint(4, 15))
     data = gzipped("".join(f"{line}\n" for line in lines).encode())
     path = d.place(maker.name(d.rng.choice(("log", "txt", "csv", "sql"))) + ".gz", File(data=data, age_seconds=d.rng.randint(1, 20) * HOUR + 1800))
+    if path.removesuffix(".gz") in d.world.nodes:
+        raise NoInstanceError
     return {"archive": path, "out": path.removesuffix(".gz")}
 
 
 def _plain(w: World, path: str) -> Lines:
-    import gzip
-
     return gzip.decompress(w.file(path).data).decode().splitlines()
 
 

@@ -21,7 +21,8 @@ def _no_ties(d: Draw) -> Params:
 
 
 def _clear_end(d: Draw) -> Params:
-    return draw_column(d, lambda h, c: numeric(h, c) and sorted(map(int, c))[-1] != sorted(map(int, c))[-2])
+    """A column whose largest number stands in one row only."""
+    return draw_column(d, lambda h, c: numeric(h, c) and list(map(int, c)).count(max(map(int, c))) == 1)
 
 
 def _ranked(w: World, p: Params) -> list[str]:

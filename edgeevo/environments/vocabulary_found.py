@@ -55,13 +55,13 @@ entry(
 )
 entry(
     "copy_found", PATHS, TREE, draw=_target, reference=_copy,
-    ways=("xargs -d '\\n' cp -t {dst}", "while IFS= read -r f; do cp -- \"$f\" {dst}; done"),
+    ways=("xargs -d '\\n' cp -t {dst}", "sort | while IFS= read -r f; do cp -- \"$f\" {dst}; done"),
     then=("copy {x} [to|into] {dst}", "put copies of {x} in {dst}", "copy {x} over to the folder {dst}", "cp {x} into {dst}", "duplicate {x} in {dst}", "back {x} up in the directory {dst}", "place a copy of {x} under {dst}",
           "gather copies of {x} in {dst}"),
 )
 entry(
     "move_found", PATHS, TREE, draw=_target, reference=_move,
-    ways=("xargs -d '\\n' mv -t {dst}", "while IFS= read -r f; do mv -- \"$f\" {dst}; done"),
+    ways=("xargs -d '\\n' mv -t {dst}", "sort | while IFS= read -r f; do mv -- \"$f\" {dst}; done"),
     then=("move {x} [to|into] {dst}", "put {x} into {dst}", "move {x} over to the folder {dst}", "mv {x} into {dst}", "relocate {x} to {dst}", "shift {x} to the directory {dst}", "transfer {x} to {dst}, no copies left behind"),
 )
 

@@ -5,12 +5,24 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+import msgspec
+
+from edgeevo.domain import Value
 from edgeevo.environments.skills import Draw, Kind, NoInstanceError, Params, entry
 from edgeevo.environments.world import World
 
 START, LINES, VALUE, NUMBERS = Kind.START, Kind.LINES, Kind.VALUE, Kind.NUMBERS
 
 Objects = list[dict[str, str | int]]
+
+
+class Item(Value):
+    """What each object must look like."""
+
+    id: int
+    name: str
+    kind: str
+    size: int
 
 
 def objects(w: World, p: Params) -> Objects:
@@ -26,10 +38,10 @@ def _sizes(rows: Objects) -> list[int]:
 def _file(d: Draw) -> Params:
     p = {"file": d.objects()}
     try:
-        rows = objects(d.world, p)
-    except ValueError:  # an earlier link has edited it
+        rows = msgspec.json.decode(d.world.file(p["file"]).data, type=list[Item])
+    except msgspec.MsgspecError:  # an earlier link has edited it
         raise NoInstanceError from None
-    if not isinstance(rows, list) or len(rows) < 3 or not all(isinstance(r, dict) and set(r) == {"id", "name", "kind", "size"} for r in rows):
+    if len(rows) < 3:
         raise NoInstanceError
     return p
 

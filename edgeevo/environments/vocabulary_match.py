@@ -6,7 +6,6 @@ import re
 from collections import Counter
 
 from edgeevo.environments.skills import Draw, Kind, Lines, NoInstanceError, Params, entry
-from edgeevo.environments.world import World
 
 TEXT, LINES, VALUE = Kind.TEXT, Kind.LINES, Kind.VALUE
 
@@ -25,7 +24,7 @@ def _inside_others(d: Draw) -> Params:
 
 def _edge(d: Draw, end: int) -> Params:
     """A word that begins (0) or ends (-1) some lines and occurs elsewhere too, if possible."""
-    lines, p = d.source(d.text)
+    lines, p = d.source(d.rng.choice((d.text, d.draft)))
     edges = Counter(line.split()[end] for line in lines if line.split() and line == line.strip())
     words = [w for w in sorted(edges) if w.isalpha() and len(w) > 1 and edges[w] < len(lines)]
     inner = [w for w in words if sum(w in line for line in lines) > sum(_at(line, w, end) for line in lines)]
@@ -51,21 +50,21 @@ def _two(d: Draw, *, together: bool = False) -> Params:
 
 def _once(d: Draw, *, after: bool) -> Params:
     """A word that stands in one line only, which isn't the last (or the first) one."""
-    lines, p = d.source(d.text)
+    lines, p = d.source(d.rng.choice((d.text, d.log, d.draft)))
     counts = Counter(w for line in lines for w in _words([line]))
     body = lines[:-1] if after else lines[1:]
     words = [w for w in _words(body) if counts[w] == 1 and sum(w in line for line in lines) == 1]
     return {"word": d.pick(words)} | p
 
 
-def _context(w: World, x: Lines, p: Params, *, before: int, after: int) -> Lines:
+def _context(x: Lines, p: Params, *, before: int, after: int) -> Lines:
     i = next(i for i, line in enumerate(x) if p["word"] in line)
     return x[max(0, i - before) : i + after + 1]
 
 
 def _section(d: Draw) -> Params:
     """Two words, each in one line only, the first above the second."""
-    lines, p = d.source(d.text)
+    lines, p = d.source(d.rng.choice((d.text, d.log, d.draft)))
     where = {w: [i for i, line in enumerate(lines) if w in line] for w in _words(lines) if w.islower()}
     single = {w: i[0] for w, i in where.items() if len(i) == 1}
     pairs = [f"{a} {b}" for a, i in single.items() for b, j in single.items() if i < j]
@@ -151,7 +150,7 @@ entry(
           "filter {word} and {word2} out of {x}", "remove whatever contains {word} or {word2} from {x}"),
 )
 entry(
-    "grep_after", TEXT, LINES, needs_order=True, draw=lambda d: _once(d, after=True), reference=lambda w, x, p: _context(w, x, p, before=0, after=1),
+    "grep_after", TEXT, LINES, needs_order=True, draw=lambda d: _once(d, after=True), reference=lambda w, x, p: _context(x, p, before=0, after=1),
     ways=("grep -A1 {word} {in}", "sed -n '/{word:raw}/{p;n;p}' {in}", "awk '/{word:raw}/{n=2}n-->0' {in}"),
     asks=("show the line with {word} in {in} and the one after it", "find {word} in {in}, print that line and the next", "what comes right after the {word} line in {in}? show both lines", "{in}: {word} plus one line of context after it",
           "print the {word} line of {in} together with the line below", "grep {word} in {in} with one following line", "display where {in} mentions {word} and the line that follows"),
@@ -161,7 +160,7 @@ entry(
           "give the line of {x} that has {word} and its successor", "from {x} take the line with {word} plus the next one"),
 )
 entry(
-    "grep_before", TEXT, LINES, needs_order=True, draw=lambda d: _once(d, after=False), reference=lambda w, x, p: _context(w, x, p, before=1, after=0),
+    "grep_before", TEXT, LINES, needs_order=True, draw=lambda d: _once(d, after=False), reference=lambda w, x, p: _context(x, p, before=1, after=0),
     ways=("grep -B1 {word} {in}", "awk '/{word:raw}/{print q;print}{q=$0}' {in}", "tac {in} | grep -A1 {word} | tac"),
     asks=("show the line with {word} in {in} and the one before it", "find {word} in {in}, print the previous line and that line", "what comes right before the {word} line in {in}? show both lines", "{in}: {word} plus one line of context before it",
           "print the {word} line of {in} together with the line above", "grep {word} in {in} with one preceding line", "display where {in} mentions {word} and the line that precedes it"),
@@ -201,7 +200,7 @@ entry(
 )
 entry(
     "shorter_than", TEXT, LINES, draw=_length, reference=lambda w, x, p: [line for line in x if len(line) < int(p["n"])],
-    ways=("awk 'length<{n:raw}' {in}", "grep -vE '^.{{n:raw}}' {in}", "perl -lne 'print if length<{n:raw}' {in}"),
+    ways=("awk 'length<{n:raw}' {in}", "grep -vE '^.{{n:raw}}' {in}", "perl -lne 'print if length()<{n:raw}' {in}"),
     asks=("show lines of {in} shorter than {n} characters", "which lines in {in} have [less|fewer] than {n} characters?", "find every line under {n} characters in {in}", "{in}: lines with less than {n} chars", "print the lines of {in} whose length stays below {n}",
           "list short lines of {in}, anything below {n} characters", "filter {in} for lines of fewer than {n} characters"),
     nouns=("the lines of {in} shorter than {n} characters", "every line in {in} with fewer than {n} characters", "the lines in {in} whose length is below {n}", "lines under {n} characters in {in}", "what is shorter than {n} characters in {in}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 
 from edgeevo.environments.skills import Draw, Kind, Lines, Params, entry
@@ -63,7 +64,7 @@ entry(
     then=("count the words in {x}", "tell me how many words {x} have", "give the word count of {x}", "count all words of {x}", "print the number of words in {x}"),
 )
 entry(
-    "count_bytes", TEXT, VALUE,
+    "count_bytes", TEXT, VALUE, exact=True,
     reference=lambda w, x, p: [str(sum(len(line.encode()) + 1 for line in x))],
     ways=("wc -c {<in}", "cat {in} | wc -c", "tee /dev/null {<in} | wc --bytes"),
     asks=("count the bytes [in|of] {in}", "how many bytes [does {in} have|is {in}]?", "size of {in} in bytes", "how big is {in} in bytes?", "tell me the byte size of {in}",
@@ -72,7 +73,7 @@ entry(
     then=("count the bytes of {x}", "tell me how many bytes {x} take", "give the size of {x} in bytes", "print the number of bytes in {x}", "measure {x} in bytes"),
 )
 entry(
-    "count_distinct", TEXT, VALUE,
+    "count_distinct", TEXT, VALUE, exact=True,
     reference=lambda w, x, p: [str(len(set(x)))],
     ways=("sort -u {in} | wc -l", "sort {in} | uniq | wc -l", "awk '!s[$0]++{n++}END{print n+0}' {in}"),
     asks=("count the [distinct|different|unique] lines in {in}", "how many [distinct|different|unique] lines [are in {in}|does {in} have]?", "number of unique lines in {in}",
@@ -185,7 +186,7 @@ entry(
 # --- order ------------------------------------------------------------------------------------------------------------
 
 entry(
-    "sort", TEXT, LINES, on_paths=True,
+    "sort", TEXT, LINES, exact=True, on_paths=True,
     reference=lambda w, x, p: sorted(x),
     ways=("sort {in}", "sort {<in} | cat"),
     asks=("sort {in}", "sort the lines of {in}", "show {in} [sorted|in alphabetical order|sorted alphabetically]", "print the lines of {in} in order", "order the lines in {in} alphabetically",
@@ -194,7 +195,7 @@ entry(
     then=("sort {x}", "sort {x} alphabetically", "put {x} in alphabetical order", "order {x} by name", "show {x} sorted", "arrange {x} from a to z"),
 )
 entry(
-    "sort.reverse", TEXT, LINES, on_paths=True,
+    "sort.reverse", TEXT, LINES, exact=True, on_paths=True,
     reference=lambda w, x, p: sorted(x, reverse=True),
     ways=("sort -r {in}", "sort {in} | tac"),
     asks=("sort {in} in reverse [order|]", "sort the lines of {in} [backwards|descending|from z to a]", "show {in} in reverse alphabetical order", "print the lines of {in} sorted from z to a",
@@ -221,7 +222,7 @@ entry(
     then=("sort {x} numerically, highest first", "sort {x} from large to small", "put {x} in descending order", "order {x} by value, biggest first", "show {x} largest first"),
 )
 entry(
-    "sort.unique", TEXT, LINES,
+    "sort.unique", TEXT, LINES, exact=True,
     reference=lambda w, x, p: sorted(set(x)),
     ways=("sort -u {in}", "sort {in} | uniq", "awk '!s[$0]++' {in} | sort"),
     asks=("sort {in} and remove duplicates", "show the [unique|distinct|different] lines of {in}, sorted", "print the lines of {in} sorted, each only once", "sort {in} without repeated lines",
@@ -230,7 +231,7 @@ entry(
     then=("sort {x} and remove duplicates", "sort {x}, each only once", "reduce {x} to the distinct ones, sorted", "show the unique ones of {x} in order", "sort {x} uniquely"),
 )
 entry(
-    "duplicates", TEXT, LINES,
+    "duplicates", TEXT, LINES, exact=True, draw=lambda d: d.source(d.draft)[1],
     reference=lambda w, x, p: sorted(k for k, c in Counter(x).items() if c > 1),
     ways=("sort {in} | uniq -d", "awk 's[$0]++==1' {in} | sort"),
     asks=("which lines occur more than once in {in}?", "show the [duplicate|repeated] lines [of|in] {in}", "print lines that appear twice or more in {in}", "find duplicated lines in {in}",
@@ -240,7 +241,7 @@ entry(
           "list the duplicated ones of {x}"),
 )
 entry(
-    "tally", TEXT, LINES,
+    "tally", TEXT, LINES, pads=True,
     reference=lambda w, x, p: [f"{c} {k}" for k, c in sorted(Counter(x).items())],
     ways=("sort {in} | uniq -c", "awk '{c[$0]++}END{for(k in c)print c[k],k}' {in} | sort -k2"),
     asks=("count how often each line occurs in {in}", "for every different line of {in} show how many times it appears", "how often does each line of {in} occur?", "tally the lines of {in}",
@@ -292,7 +293,7 @@ entry(
     then=("convert {x} to upper case", "print {x} in capitals", "turn {x} into upper case", "make {x} uppercase", "show {x} in capital letters"),
 )
 entry(
-    "lower", TEXT, LINES,
+    "lower", TEXT, LINES, draw=lambda d: d.source(d.draft)[1],
     reference=lambda w, x, p: [line.lower() for line in x],
     ways=("tr A-Z a-z {<in}", "awk '{print tolower($0)}' {in}", "sed 's/.*/\\L&/' {in}"),
     asks=("show {in} in lower case", "convert {in} to lower case and print it", "print {in} in small letters", "{in} all lowercase", "turn the text of {in} into lowercase",
@@ -310,7 +311,7 @@ entry(
     then=("replace {old} with {new} in {x}", "change {old} to {new} in {x}", "put {new} instead of {old} in {x}", "swap {old} for {new} in {x}", "turn every {old} of {x} into {new}"),
 )
 entry(
-    "join_lines", TEXT, VALUE,
+    "join_lines", TEXT, VALUE, exact=True,
     reference=lambda w, x, p: [",".join(x)],
     ways=("paste -sd, {in}", "tr '\\n' , {<in} | sed 's/,$//'", "awk '{printf \"%s%s\",s,$0;s=\",\"}END{print \"\"}' {in}"),
     asks=("join the lines of {in} with commas", "print {in} as one comma separated line", "put all lines of {in} on one line, separated by commas", "make one line of {in} with commas between",
@@ -319,7 +320,7 @@ entry(
     then=("join {x} with commas", "put {x} on one line separated by commas", "print {x} as one comma separated line", "make a comma-separated list of {x}", "glue {x} together with commas"),
 )
 entry(
-    "number_lines", TEXT, LINES, needs_order=True,
+    "number_lines", TEXT, LINES, pads=True, needs_order=True,
     reference=lambda w, x, p: [f"{i} {line}" for i, line in enumerate(x, 1)],
     ways=("cat -n {in}", "nl -ba {in}", "awk '{print NR,$0}' {in}"),
     asks=("number the lines of {in}", "show {in} with line numbers", "print {in}, each line with its number", "display line numbers for {in}", "list {in} numbered", "{in} with numbered lines please"),
@@ -328,6 +329,12 @@ entry(
 )
 
 # --- where it goes ----------------------------------------------------------------------------------------------------
+
+
+def _new_file(d: Draw) -> Params:
+    """Never where the pipe reads: a search would find its own output, or not, depending on when it looks."""
+    folder = d.pick(f for f in (d.scene.cwd, d.scene.cwd, d.scene.root, d.scene.home) if d.unread(posixpath.join(f, "new")))
+    return {"out": d.new(d.rng.choice(("txt", "txt", "log", "out", "list")), folder=folder)}
 
 
 def _save(w: World, x: Lines, p: Params) -> None:
@@ -339,14 +346,14 @@ def _append(w: World, x: Lines, p: Params) -> None:
 
 
 entry(
-    "save", TEXT, TREE, on_paths=True, draw=lambda d: {"out": d.new(d.rng.choice(("txt", "txt", "log", "out", "list")))}, reference=_save,
+    "save", TEXT, TREE, on_paths=True, draw=_new_file, reference=_save,
     ways=("> {out}", "tee {out} > /dev/null", "cat > {out}"),
     then=("[save|store] {x} [in|to|into] {out}", "write {x} [to|into] {out}", "put {x} into {out}", "redirect {x} to {out}", "[create|make] {out} with {x}", "save {x} to a file called {out}",
           "dump {x} to {out}"),
 )
 entry(
     "append", TEXT, TREE, on_paths=True,
-    draw=lambda d: {"out": d.pick(t for t in d.scene.texts if d.world.lines(t) and d.world.lines(t) != d.x)}, reference=_append,
+    draw=lambda d: {"out": d.pick(t for t in d.scene.texts if t in d.world.nodes and d.unread(t))}, reference=_append,
     ways=(">> {out}", "tee -a {out} > /dev/null", "cat >> {out}"),
     then=("append {x} to {out}", "add {x} to the end of {out}", "append {x} at the end of {out}, keep what is there", "put {x} at the bottom of {out} without overwriting it",
           "attach {x} to the existing {out}", "extend {out} by {x}"),

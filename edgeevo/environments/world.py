@@ -37,8 +37,10 @@ class World:
         self.nodes[path] = node
 
     def write(self, path: str, lines: list[str]) -> None:
-        """Put a text file of `lines` at `path`, keeping the mode of a file that was there."""
+        """Put a text file of `lines` at `path`, keeping the mode of a file that was there; PermissionError if its owner may not write."""
         old = self.nodes.get(path)
+        if isinstance(old, File) and not old.mode & 0o200:
+            raise PermissionError(path)
         self.put(path, text(lines, mode=old.mode if isinstance(old, File) else 0o644))
 
     def remove(self, path: str) -> None:

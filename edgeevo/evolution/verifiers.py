@@ -36,6 +36,7 @@ from edgeevo.evolution.roles import Proposal, Rejection
 from edgeevo.sandbox import Sandbox
 
 GUESS_RENDERS = 20
+GUESSABLE_CHARS = 40
 MAX_GUESSES_RIGHT_SHARE = 0.05
 MAX_INSTRUCTION_CHARS = 700
 MAX_COMMAND_CHARS = 220
@@ -134,6 +135,8 @@ def invalid(task: Task, sandbox: Sandbox) -> tuple[bool, str]:
     for idle in ((), ("true",)):
         if verify(task, sandbox, idle).verdict.passed:
             return False, "doing nothing passes"
+    if not any(isinstance(c, Printed) and len(" ".join(c.lines)) <= GUESSABLE_CHARS for c in task.contract):
+        return True, "doing nothing fails; the answer is too long to be guessed"
     learnt, tested = _answers(task, "guess from", GUESS_RENDERS), _answers(task, "guess at", GUESS_RENDERS)
     if not learnt or not tested:
         return True, "doing nothing fails; nothing is printed that could be guessed"

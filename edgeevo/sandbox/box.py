@@ -26,8 +26,9 @@ class Layer:
     def __init__(self, base: str, name: str, lowers: tuple[str, ...], prefix: str) -> None:
         self.lowers, self.prefix = lowers, prefix
         self.upper, self.work, self.merged = f"{base}/{name}-upper", f"{base}/{name}-work", f"{base}/{name}"
-        for directory in (self.upper, self.work, self.merged):
+        for directory in (self.work, self.merged):
             os.mkdir(directory)
+        os.mkdir(self.upper, stat.S_IMODE(os.stat(lowers[0]).st_mode))  # the view's own root takes its mode from here
 
     def mount(self) -> None:
         """Mount it; the paths are ours and contain nothing that the option syntax could mistake."""

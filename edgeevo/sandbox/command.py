@@ -216,6 +216,8 @@ class RunningCommand:
             exit_code = 128 + signal.SIGKILL
         elif reported:
             exit_code = int(reported.group(1))
+        elif self.stderr.startswith(b"bwrap: execvp "):
+            exit_code = 127  # the box has no shell any more (the agent destroyed it), or never had one
         else:
             raise SandboxError(
                 f"bubblewrap ended with {os.waitstatus_to_exitcode(self._exit_status)} before the command ran: "

@@ -23,6 +23,7 @@ from edgeevo.sandbox import kernel
 ROOT_BYTES, CACHE_BYTES, CACHE_INODES = 16 << 20, 256 << 20, 200_000
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 ROOT_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+ROOT_MODE = 0o555  # as for any user who isn't root: a careless `rm -rf /` doesn't take the links to the loader along
 SKELETON, CACHE, BOXES, DIRECTORY, FILTER = "/skeleton", "/cache", "/boxes", "/directory", "/filter.bpf"
 SKELETON_DIRECTORIES = (
     "boot", "dev", "etc", "home/user", "mnt", "opt", "proc", "root", "run", "srv", "usr", "var/cache", "var/lib", "var/log", "var/spool",
@@ -61,8 +62,12 @@ def watch_parent(parent_pid: int, *, from_main_thread: bool) -> int:
     return fd
 
 
-def enter(directory_fd: int | None, filter_program: bytes) -> None:
-    """Enter own namespaces and pivot into the small root. Raises OSError naming the step that failed."""
+def enter(filter_program: bytes, *, with_directory: bool = False) -> None:
+    """Enter own namespaces and pivot into the small root. Raises OSError naming the step that failed.
+
+    The directory to keep is the working directory: that is what the kernel carries over into the new mount namespace; a descriptor would
+    still mean the old one, and its path may lead through places that our new user can't enter.
+    """
     uid, gid = os.getuid(), os.getgid()
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("800")  # the kernel should rather take a box than the daemon
@@ -82,15 +87,15 @@ def enter(directory_fd: int | None, filter_program: bytes) -> None:
     for name in DEVICES:
         if os.path.exists(f"/dev/{name}"):
             _bind(f"{host}/dev/{name}", f"{where}/dev/{name}")
-    _make_skeleton(Path(where + SKELETON))
+    make_skeleton(Path(where + SKELETON))
     for name in ROOT_LINKS:
         if os.path.islink(f"/{name}"):
             os.symlink(os.readlink(f"/{name}"), f"{where}/{name}")
         elif os.path.isdir(f"/{name}"):
             _bind(f"{host}/{name}", f"{where}/{name}")
     os.symlink(SKELETON[1:] + "/etc", f"{where}/etc")
-    if directory_fd is not None:
-        _bind(f"/proc/self/fd/{directory_fd}", where + DIRECTORY)
+    if with_directory:
+        _bind(".", where + DIRECTORY)
     Path(where + FILTER).write_bytes(filter_program)
     os.mkdir(where + "/tmp", 0o700)  # bubblewrap mounts its own staging tmpfs there
     os.mkdir(where + BOXES, 0o700)
@@ -110,7 +115,8 @@ def _bind(source: str, target: str) -> None:
     kernel.mount(source, target, None, kernel.MS_BIND | kernel.MS_REC)
 
 
-def _make_skeleton(skeleton: Path) -> None:
+def make_skeleton(skeleton: Path) -> None:
+    """Create the lowest layer of every box: directories, links to the system's own, a small /etc."""
     for name in SKELETON_DIRECTORIES:
         (skeleton / name).mkdir(parents=True, exist_ok=True)
     for name in ("tmp", "var/tmp"):
@@ -134,3 +140,4 @@ def _make_skeleton(skeleton: Path) -> None:
         for entry in entries:
             if entry.is_symlink() and not entry.name.endswith(".gz"):
                 (skeleton / "etc/alternatives" / entry.name).symlink_to(os.readlink(entry.path))
+    skeleton.chmod(ROOT_MODE)

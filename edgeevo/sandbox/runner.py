@@ -172,11 +172,11 @@ class Runner:
 
 def main(*, parent_pid: int, uid: int, gid: int, from_main_thread: bool, place: str, directory_fd: int, control_fd: int) -> None:
     """Entry point of the runner process; `directory_fd` is -1 for boxes on states."""
-    control, directory = _claim_descriptors(control_fd, directory_fd)
+    control = _claim_descriptors(control_fd, directory_fd)
     try:
         drop_to(uid, gid)
         parent = watch_parent(parent_pid, from_main_thread=from_main_thread)
-        enter(directory, build_filter())
+        enter(build_filter(), with_directory=directory_fd >= 0)
     except (OSError, EdgeevoError) as error:
         hint = getattr(error, "hint", "") or (
             "unprivileged user namespaces must be allowed: sysctl user.max_user_namespaces, "
@@ -184,23 +184,21 @@ def main(*, parent_pid: int, uid: int, gid: int, from_main_thread: bool, place: 
         )
         control.sendall(m.frame(m.Answer(number=0, reply=m.Failed(message=f"the sandbox can't enter its namespaces: {error}", hint=hint))))
         sys.exit(1)
-    if directory is not None:
-        os.close(directory)
     control.sendall(m.frame(m.Answer(number=0, reply=m.Ready())))
     Runner(control, parent, place).serve()
 
 
-def _claim_descriptors(control_fd: int, directory_fd: int) -> tuple[socket.socket, int | None]:
-    """Move what we were given above LOW_FDS, fill everything below, and let no command inherit anything."""
+def _claim_descriptors(control_fd: int, directory_fd: int) -> socket.socket:
+    """Keep what we were given above LOW_FDS or as working directory, fill everything below, and let no command inherit anything."""
     control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, LOW_FDS))
-    directory = fcntl.fcntl(directory_fd, fcntl.F_DUPFD_CLOEXEC, LOW_FDS) if directory_fd >= 0 else None
-    for fd in (control_fd, directory_fd):
-        if fd >= 0:
-            os.close(fd)
+    os.close(control_fd)
+    if directory_fd >= 0:
+        os.fchdir(directory_fd)
+        os.close(directory_fd)
     while (fd := os.open("/dev/null", os.O_RDONLY)) < LOW_FDS:
         continue
     os.close(fd)
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # the listing's own
             os.set_inheritable(int(name), False)
-    return control, directory
+    return control

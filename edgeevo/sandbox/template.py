@@ -17,9 +17,10 @@ from collections.abc import Callable
 from edgeevo.domain import Directory, File, Link, Node, State
 from edgeevo.errors import SandboxError, TaskError
 from edgeevo.sandbox import kernel
-from edgeevo.sandbox.namespace import CACHE, ROOT_LINKS, SKELETON
+from edgeevo.sandbox.namespace import CACHE, ROOT_LINKS, ROOT_MODE, SKELETON
 
 MAX_TEMPLATES = 64
+MAX_STATE_BYTES, MAX_STATE_NODES = 64 << 20, 50_000  # a quarter of what the cache holds
 FRESH_SECONDS = 120  # ages of files are exact to this; an older template is touched up or made anew
 RESERVED = ("proc", "dev", "sys", *ROOT_LINKS)
 TOOL_DIRECTORIES = ("bin", "sbin", "local/bin", "local/sbin", "games")
@@ -38,6 +39,12 @@ def check_path(path: str) -> None:
 
 def check_state(state: State) -> None:
     """Raise TaskError when the state can't be materialised: bad paths, or an entry below something that is not a directory."""
+    size = sum(len(node.data) for node in state.nodes.values() if isinstance(node, File))
+    if size > MAX_STATE_BYTES or len(state.nodes) > MAX_STATE_NODES:
+        raise TaskError(
+            f"state of {len(state.nodes)} nodes and {size} bytes is more than {MAX_STATE_NODES} nodes or {MAX_STATE_BYTES} bytes",
+            hint="make the initial state smaller",
+        )
     for path in (state.cwd, state.home):
         if path != "/":
             check_path(path)
@@ -149,6 +156,7 @@ def _materialise(template: Template) -> None:
     for path, node in sorted(nodes.items(), reverse=True):  # children first: a mode may forbid entering
         if isinstance(node, Directory):
             os.chmod(root + path, node.mode & 0o1777)
+    os.chmod(root, ROOT_MODE)
     _set_ages(template)
     if state.absent_tools or os.path.isdir(f"{root}/usr"):
         _mount_usr(template)

