@@ -42,7 +42,7 @@ def grow(path: Path, lineages: int) -> int:
     """Evolve `lineages` founders for two generations into the store at `path`; returns how many environments were admitted."""
     store = Store.open(path, max_bytes=MAX_STORE_BYTES, now=time.time())
     owner = store.start("night", cause="benchmark", seed=0, request=b"{}", now=time.time())
-    founders = sets.founders(0, lineages)
+    founders = sets.founders()[:lineages]
     pool, admitted = Pool(), 0
     sandbox = open_sandbox()
     try:

@@ -1,8 +1,8 @@
 """TOML -> Config. Unknown keys are refused with their path; every key has a unit (in its name), a default, bounds and one line of explanation.
 
-    config = load(find_config(option))        # Loaded: the values, and for each key where it came from
-    config.config.idle.window                 # "01:00-06:00"
-    config.origins["idle.window"]             # "default", "file /etc/edgeevo.toml", "option --set" or "environment STATE_DIRECTORY"
+config = load(find_config(option))        # Loaded: the values, and for each key where it came from
+config.config.idle.window                 # "01:00-06:00"
+config.origins["idle.window"]             # "default", "file /etc/edgeevo.toml", "option --set" or "environment STATE_DIRECTORY"
 """
 
 from __future__ import annotations
@@ -28,13 +28,11 @@ WINDOW = r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$"
 NIGHT_NOTES = {
     "lineages": "lineages that evolve in one night",
     "generations": "generations per lineage and night at most",
-    "effort": "how much of a program one edit may touch: low, high or max",
     "practice_groups": "practice tasks that are attempted",
     "group_attempts": "attempts at each practice task",
     "examples": "training examples at most",
     "exam_pairs": "exam tasks that incumbent and candidate both sit",
-    "evolve_seconds": "time for evolution at most",
-    "practise_seconds": "time for practice at most",
+    "rehearsal_seconds": "how long a rehearsed night takes (daemon.night_module = \"edgeevo.rehearsal\"); a real night ignores it",
     "rank": "rank of the LoRA adapter",
     "alpha": "scale of the LoRA adapter (alpha / rank multiplies it)",
     "learning_rate": "peak learning rate",
@@ -83,7 +81,9 @@ class ModelSection(Value):
 class IdleSection(Value):
     """When a night may run. Load is that of others: ours is subtracted; 1.0 means one busy core."""
 
-    window: Annotated[str, _key("local time of day in which nights may run, HH:MM-HH:MM, may cross midnight", pattern=WINDOW)] = "01:00-06:00"
+    window: Annotated[str, _key("local time of day in which nights may run, HH:MM-HH:MM, may cross midnight", pattern=WINDOW)] = (
+        "01:00-06:00"
+    )
     enter_load_cores: Annotated[float, _key("start only while others use less than this", ge=0.0)] = 0.3
     leave_load_cores: Annotated[float, _key("stop when others use more than this", ge=0.0)] = 0.8
     enter_dwell_seconds: Annotated[float, _key("quiet for this long before starting", ge=0.0)] = 120.0
@@ -181,9 +181,9 @@ def find_config(option: str | None = None, environ: Mapping[str, str] = os.envir
 
 def load(path: Path | None, settings: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> Loaded:
     """Read `path` (None: defaults), then apply `settings` ("section.key=TOML value"). Raises ConfigError naming file and key."""
-    raw = _read(path) if path else {"version": CONFIG_VERSION}
+    raw: dict[str, Any] = _read(path) if path else {"version": CONFIG_VERSION}
     where = str(path) if path else "the defaults"
-    origins = {key: f"file {path}" for key in _leaves(raw)} if path else {}
+    origins = dict.fromkeys(_leaves(raw), f"file {path}") if path else {}
     for setting in settings:
         key = _apply(raw, setting)
         origins[key] = "option --set"
@@ -218,7 +218,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         raw = tomllib.loads(path.read_bytes().decode())
     except OSError as error:
-        raise ConfigError(f"configuration {path}: {error.strerror}", hint="name another file with --config, or leave it out for defaults") from error
+        raise ConfigError(
+            f"configuration {path}: {error.strerror}", hint="name another file with --config, or leave it out for defaults"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"configuration {path} is not TOML: {error}", hint="compare with configs/edgeevo.toml") from error
     if "version" not in raw:
@@ -255,7 +257,10 @@ def _directories(raw: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator
     home = environ.get("HOME", "/")
     root = os.geteuid() == 0
     defaults = {
-        "state_dir": ("STATE_DIRECTORY", "/var/lib/edgeevo" if root else f"{environ.get('XDG_STATE_HOME') or home + '/.local/state'}/edgeevo"),
+        "state_dir": (
+            "STATE_DIRECTORY",
+            "/var/lib/edgeevo" if root else f"{environ.get('XDG_STATE_HOME') or home + '/.local/state'}/edgeevo",
+        ),
         "runtime_dir": ("RUNTIME_DIRECTORY", "/run/edgeevo" if root else f"{environ.get('XDG_RUNTIME_DIR') or home + '/.cache'}/edgeevo"),
     }
     for name, (variable, default) in defaults.items():
@@ -286,7 +291,9 @@ def _explain(error: msgspec.ValidationError, where: str) -> ConfigError:
     section = at.strip("`").removeprefix("$").removeprefix(".")
     unknown = re.search(r"unknown field `(.*)`", fact)
     if not unknown:
-        return ConfigError(f"configuration {where}: {section or 'top level'}: {fact}", hint="`edgeevo config show` lists every key with its meaning")
+        return ConfigError(
+            f"configuration {where}: {section or 'top level'}: {fact}", hint="`edgeevo config show` lists every key with its meaning"
+        )
     key = f"{section}.{unknown[1]}" if section else unknown[1]
     known = [name for name, _, _ in keys()] + [field.name for field in msgspec.structs.fields(Config)]
     near = difflib.get_close_matches(key, known, 1)

@@ -180,7 +180,9 @@ def call(path: Path, request: Request, *, timeout_seconds: float = ANSWER_SECOND
         except (FileNotFoundError, ConnectionRefusedError) as error:
             raise DaemonError(f"no daemon answers at {path}", hint="start it with `edgeevo daemon`, or name its --config") from error
         except PermissionError as error:
-            raise DaemonError(f"the socket {path} belongs to another user", hint="ask its owner to add your uid to control.allow_uids") from error
+            raise DaemonError(
+                f"the socket {path} belongs to another user", hint="ask its owner to add your uid to control.allow_uids"
+            ) from error
         except (OSError, msgspec.DecodeError) as error:
             raise DaemonError(f"the daemon at {path} broke off: {error}", hint="`edgeevo status` shows whether it still runs") from error
 
@@ -232,7 +234,9 @@ class Connection:
             return None
         self._incoming += chunk
         if len(self._incoming) > self._max_bytes:
-            raise DaemonError(f"request longer than {self._max_bytes} bytes", hint="send fewer lines at a time, or raise control.max_message_bytes")
+            raise DaemonError(
+                f"request longer than {self._max_bytes} bytes", hint="send fewer lines at a time, or raise control.max_message_bytes"
+            )
         line, newline, rest = self._incoming.partition(b"\n")
         if not newline:
             return None
@@ -302,7 +306,9 @@ class Server:
         """Raises RefusedError when this user may not ask this."""
         if uid in self._allowed or (uid in self._guests and isinstance(request, EVERYBODY)):
             return
-        raise RefusedError(f"user {uid} may not ask for {type(request).__struct_config__.tag}", hint="use sudo, or add the uid to control.allow_uids")
+        raise RefusedError(
+            f"user {uid} may not ask for {type(request).__struct_config__.tag}", hint="use sudo, or add the uid to control.allow_uids"
+        )
 
     def close(self) -> None:
         """Stop listening and remove the socket."""

@@ -20,12 +20,12 @@ from pathlib import Path
 import click
 
 from edgeevo.cli import INTERRUPTED, Settings
+from edgeevo.cli.hands import RealTask
 from edgeevo.cli.nights import follow
 from edgeevo.cli.report import lines
 from edgeevo.cli.text import clean, duration
 from edgeevo.cli.thinking import Thinker
 from edgeevo.cli.work import perform
-from edgeevo.cli.hands import RealTask
 from edgeevo.config import Loaded, share
 from edgeevo.control import AuditAsked, NightAsked, StatusAsked, ask
 from edgeevo.errors import DaemonError, EdgeevoError
@@ -39,7 +39,13 @@ STOP_SECONDS = 2.0
 KEPT_RUNS = 5
 
 LOG = "".join(f"2026-05-0{1 + n % 7} {('INFO', 'ERROR', 'WARN')[n % 3]} unit-{n % 5} message {n}\n" for n in range(40))
-FILES = {"app.log": LOG, "settings.conf": "colour=blue\nsize=3\n", "run.sh": "#!/bin/sh\necho started\n", "data/a.tmp": "x", "data/keep.csv": "id,n\n1,5\n"}
+FILES = {
+    "app.log": LOG,
+    "settings.conf": "colour=blue\nsize=3\n",
+    "run.sh": "#!/bin/sh\necho started\n",
+    "data/a.tmp": "x",
+    "data/keep.csv": "id,n\n1,5\n",
+}
 
 
 def real_tasks(directory: Path) -> list[RealTask]:

@@ -230,13 +230,11 @@ class NightPlan(Value):
 
     lineages: int = 24
     generations: int = 2
-    effort: str = "high"
     practice_groups: int = 32
     group_attempts: int = 8
     examples: int = 1000
     exam_pairs: int = 160
-    evolve_seconds: float = 120.0
-    practise_seconds: float = 120.0
+    rehearsal_seconds: float = 2.0
     rank: int = 16
     alpha: float = 32.0
     learning_rate: float = 8e-4

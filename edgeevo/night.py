@@ -44,6 +44,7 @@ from edgeevo.worker import Worker, emit, requests
 
 PRACTICE_TEMPERATURE = 0.8
 SINGLES_SHARE = 0.5
+WHOLE_PERCENT = 30
 SPARE_EXAMPLES = 1.15  # rendered for each one wanted: some drop out as duplicates or over a cap
 
 
@@ -83,7 +84,7 @@ class Night:
     # --- evolve -------------------------------------------------------------------------------------------------------
 
     def _evolve(self) -> Iterator[Event]:
-        founders = sets.founders(0, self.plan.lineages)
+        founders = self._lineages()
         harness = Harness(self.sandbox, self.request.seed)
         rounds = 1 + (self.plan.generations if self.plan.evolution else 0)
         yield from self._counted(harness.founders(founders, self.pool), 0, len(founders) * rounds)
@@ -93,6 +94,11 @@ class Night:
         youngest = max((env.generation for env in self.request.lineages), default=0)
         for number in range(1, youngest + self.plan.generations + 1):
             yield from self._counted(harness.generation(number, lineages, self.pool), len(founders) * number, len(founders) * rounds)
+
+    def _lineages(self) -> list[Environment]:
+        """The founders whose lineages grow tonight: drawn from all by hash, so that every lineage has its turn."""
+        order = sorted(sets.founders(), key=lambda env: derive_seed("tonight", self.request.seed, env.id))
+        return order[: self.plan.lineages]
 
     @staticmethod
     def _counted(events: Iterator[Event], done: int, total: int) -> Iterator[Event]:
@@ -130,7 +136,9 @@ class Night:
             return
         candidates: list[Example] = self._successes()
         count = round(self.plan.examples * SPARE_EXAMPLES)
-        tasks = practice_tasks(self.pool.environments, self.request.seed, count, SINGLES_SHARE)
+        known = {env.id for env in self.pool.environments}
+        everything = [*self.pool.environments, *(env for env in sets.founders() if env.id not in known)]
+        tasks = practice_tasks(everything, self.request.seed, count, SINGLES_SHARE)
         for n, task in enumerate(tasks):
             example = self._walk(task)
             if example:
@@ -268,12 +276,16 @@ def policy_of(model: ModelWorker, path: str | None, adapter: Adapter | None) -> 
 
 
 def _walk_of(task: Task, results: Sequence[CommandResult]) -> tuple[Message, ...]:
-    """The conversation of a verified walk, ended by the submission."""
+    """The conversation of a verified walk: up to the last command, or (a share of them, by hash) on to its output and the submission.
+
+    Observations cost as many tokens as commands and are alike; a share of them is enough to learn when to submit (docs/results/pilot.md).
+    """
+    whole = derive_seed("whole", task.id) % 100 < WHOLE_PERCENT
     conversation = list(opening(task))
     for result in results:
         conversation.append(Message(role=Role.ASSISTANT, text=result.command))
         conversation.append(Message(role=Role.USER, text=observe(result)))
-    return (*conversation, Message(role=Role.ASSISTANT, text=SUBMIT))
+    return (*conversation, Message(role=Role.ASSISTANT, text=SUBMIT)) if whole else tuple(conversation[:-1])
 
 
 def main() -> None:

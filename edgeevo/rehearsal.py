@@ -2,7 +2,7 @@
 
 The second implementation of the night's and the auditor's language: the service is rehearsed with it (crash it anywhere, the record must
 come out the same), and so can an operator on a box without weights: `edgeevo --set daemon.night_module=edgeevo.rehearsal --set model.card=""`.
-The whole sequence takes `plan.evolve_seconds`. It runs no command and trains nothing; its "adapter" is a file of a few bytes.
+The whole sequence takes `plan.rehearsal_seconds`. It runs no command and trains nothing; its "adapter" is a file of a few bytes.
 """
 
 from __future__ import annotations
@@ -158,7 +158,9 @@ def _adapter(request: NightRequest) -> AdapterTrained:
 def audit(request: AuditRequest) -> Iterator[Event]:
     """Two parts of an audit; what `past` already holds is not played again."""
     for part in range(2):
-        whole = evaluated(Split.AUDIT, request.adapter.sha256[:16] if request.adapter else "base", 3 if request.adapter else 1, request.tasks)
+        whole = evaluated(
+            Split.AUDIT, request.adapter.sha256[:16] if request.adapter else "base", 3 if request.adapter else 1, request.tasks
+        )
         half = len(whole.tasks) // 2
         chosen = slice(0, half) if part == 0 else slice(half, None)
         yield msgspec.structs.replace(whole, part=part, tasks=whole.tasks[chosen], outcomes=whole.outcomes[chosen])
@@ -168,7 +170,7 @@ def play(request: Any, say: Callable[[Event], None], pause: Callable[[float], No
     """Say the events of one request that its past doesn't hold, with a pause before each."""
     if "night_id" in request:
         asked = msgspec.convert(request, NightRequest)
-        events, past, seconds = list(night(asked)), len(asked.past), asked.plan.evolve_seconds
+        events, past, seconds = list(night(asked)), len(asked.past), asked.plan.rehearsal_seconds
     else:
         wanted = msgspec.convert(request, AuditRequest)
         events, past, seconds = list(audit(wanted)), len(wanted.past), 0.0

@@ -66,10 +66,14 @@ class Shelf:
             try:
                 found = _copy_durably(source, target)
             except OSError as error:
-                raise ModelError(f"adapter file {source} can't be staged: {error.strerror}", hint="the next night trains it again") from error
+                raise ModelError(
+                    f"adapter file {source} can't be staged: {error.strerror}", hint="the next night trains it again"
+                ) from error
             if found != adapter.sha256:
                 target.unlink()
-                raise ModelError(f"adapter file {source} has hash {found[:12]}, expected {adapter.sha256[:12]}", hint="the next night trains it again")
+                raise ModelError(
+                    f"adapter file {source} has hash {found[:12]}, expected {adapter.sha256[:12]}", hint="the next night trains it again"
+                )
         return target
 
     def activate(self, sha256: str) -> None:

@@ -46,7 +46,7 @@ def newcomer(tmp_path: Path) -> Iterator[dict[str, str]]:
     settings = tmp_path / "edgeevo.toml"
     settings.write_text(
         f"version = 1\n[model]\nmodels_dir = {str(ROOT / '.cache' / 'models')!r}\n"
-        '[daemon]\nnight_module = "edgeevo.rehearsal"\n[night]\nevolve_seconds = 2.0\n'
+        '[daemon]\nnight_module = "edgeevo.rehearsal"\n[night]\nrehearsal_seconds = 2.0\n'
     )
     yield {
         "PATH": f"{shims}:{os.environ['PATH']}",

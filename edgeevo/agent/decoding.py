@@ -149,7 +149,11 @@ class Decoder:
             have = shared(source.tokens, prompt)
             if any(shared(other, prompt) >= have + WORTH_WAITING_TOKENS for other in fresh):
                 continue  # next round it can copy
-            target = source if source in free and source.tokens == list(prompt[: len(source.tokens)]) else min(free, key=lambda s: (len(s.tokens) > 0, s.used))
+            target = (
+                source
+                if source in free and source.tokens == list(prompt[: len(source.tokens)])
+                else min(free, key=lambda s: (len(s.tokens) > 0, s.used))
+            )
             if not self._start(target, source, number, jobs[number]):
                 return
             waiting.remove(number)
@@ -185,7 +189,9 @@ class Decoder:
     def _free_cells(self) -> int:
         everyone = (*self._slots, self._trunk)
         held = len({cell for sequence in everyone for cell in sequence.cells})
-        promised = sum(len(s.pending) + self.max_reply_tokens - len(s.reply) for s in self._slots if s.job is not None and (s.pending or s.reply))
+        promised = sum(
+            len(s.pending) + self.max_reply_tokens - len(s.reply) for s in self._slots if s.job is not None and (s.pending or s.reply)
+        )
         return self.context_tokens - held - promised
 
     def _cut(self, sequence: _Sequence, tokens: int) -> None:
@@ -271,5 +277,3 @@ def repeats(tokens: Sequence[int]) -> bool:
 def surprise(logits: Sequence[Logits], tokens: Sequence[int]) -> list[float]:
     """-log p of each token (nats), given the logits before it."""
     return [float(np.logaddexp.reduce(row.astype(np.float64)) - row[token]) for row, token in zip(logits, tokens, strict=True)]
-
-

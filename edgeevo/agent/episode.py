@@ -8,6 +8,7 @@ The verdict is made after the agent's sandbox is closed. A sandbox that breaks m
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -18,7 +19,6 @@ from edgeevo.domain import (
     CommandResult,
     Ending,
     Episode,
-    LimitHit,
     Message,
     Role,
     State,
@@ -33,7 +33,7 @@ from edgeevo.sandbox import Box, Sandbox
 
 SUBMIT = "submit"
 MAX_OBSERVATION_CHARS = 200
-FATAL_LIMITS = (LimitHit.DISK, LimitHit.INODES)
+_FENCED = re.compile(r"```(?:(?:bash|sh|shell)[ \t]*\n)?((?:(?!```).)+)```", re.DOTALL)
 
 
 class Attempt(Value):
@@ -67,20 +67,24 @@ def opening(task: Task) -> tuple[Message, ...]:
 def command_of(reply: str) -> str:
     """The command in a reply: the reply itself without surrounding blanks and without a lone pair of code fences."""
     text = reply.strip()
-    if text.startswith("```") and text.endswith("```") and len(text) > 6:  # noqa: PLR2004 - two fences
-        text = text[3:-3].removeprefix("bash").removeprefix("sh").strip()
-    return text
+    fenced = _FENCED.fullmatch(text)
+    return fenced.group(1).strip() if fenced else text
 
 
 class _Running:
     """The state of one attempt while it is played."""
 
-    def __init__(self, attempt: Attempt, box: Box) -> None:
-        self.attempt, self.box = attempt, box
+    def __init__(self, attempt: Attempt, sandbox: Sandbox) -> None:
+        self.attempt = attempt
+        self.box: Box | None = None
         self.conversation = opening(attempt.task)
         self.steps: list[Step] = []
         self.ending: Ending | None = None
         self.started = time.monotonic()
+        try:
+            self.box = sandbox.open(attempt.task.initial, attempt.task.limits)
+        except SandboxError:
+            self.ending = Ending.BROKEN
 
     def take(self, text: str, finish: str, tokens: int) -> None:
         """Act on one reply: submit, end, or run the command."""
@@ -95,6 +99,7 @@ class _Running:
             self._run(command, tokens)
 
     def _run(self, command: str, tokens: int) -> None:
+        assert self.box is not None
         result = self.box.run(command)
         again = bool(self.steps) and self.steps[-1].result.command == command and self.steps[-1].result.stdout == result.stdout
         self.steps.append(Step(result=result, reply_tokens=tokens))
@@ -112,10 +117,10 @@ class _Running:
 
 def play(policy: Policy, attempts: Sequence[Attempt], sandbox: Sandbox) -> list[Episode]:
     """Play all attempts at once, one turn of each per round; the episodes come back in the order of the attempts."""
-    runs = []
+    runs: list[_Running] = []
     try:
         for attempt in attempts:
-            runs.append(_Running(attempt, sandbox.open(attempt.task.initial, attempt.task.limits)))
+            runs.append(_Running(attempt, sandbox))
         while active := [r for r in runs if r.ending is None]:
             for run, reply in zip(active, policy.propose([r.turn() for r in active]), strict=True):
                 try:
@@ -125,12 +130,13 @@ def play(policy: Policy, attempts: Sequence[Attempt], sandbox: Sandbox) -> list[
         return [_conclude(run, policy.id, sandbox) for run in runs]
     finally:
         for run in runs:
-            run.box.close()
+            if run.box is not None:
+                run.box.close()
 
 
 def _conclude(run: _Running, policy_id: str, sandbox: Sandbox) -> Episode:
     task, verdict, ending = run.attempt.task, None, run.ending or Ending.BROKEN
-    if ending is not Ending.BROKEN:
+    if ending is not Ending.BROKEN and run.box is not None:
         try:
             changes = run.box.changes()
             run.box.close()

@@ -30,6 +30,7 @@ from edgeevo.domain import (
     Untouched,
     Verdict,
 )
+from edgeevo.errors import TaskError
 
 Rerunner = Callable[[State, str], CommandResult]
 
@@ -96,10 +97,18 @@ def _violation(clause: Clause, task: Task, nodes: Mapping[str, Node], stdout: by
         case Rerun(path=path, command=command, lines=lines, order=order):
             if not isinstance(nodes.get(path), File):
                 return f"{path} is not a file"
-            result = rerun(State(nodes=dict(nodes), cwd=cwd, home=task.initial.home), command)
+            try:
+                result = rerun(State(nodes=_makeable(nodes), cwd=cwd, home=task.initial.home), command)
+            except TaskError as error:  # no state of ours, so what the agent left behind is at fault
+                return f"{path} can't be read again: {error}"
             found = _text(result.stdout)
             good = result.exit_code == 0 and found is not None and same_lines(found, lines, order, cwd)
             return "" if good else f"{path} does not hold what it should"
+
+
+def _makeable(nodes: Mapping[str, Node]) -> dict[str, Node]:
+    """The nodes without fifos, sockets and the like, which changes give as links to nothing: they can't be laid out again."""
+    return {path: node for path, node in nodes.items() if not isinstance(node, Link) or node.target}
 
 
 def _present(path: str, found: Node | None, expected: Node, mode: int | None) -> str:
@@ -129,7 +138,7 @@ def _touched(initial: Mapping[str, Node], nodes: Mapping[str, Node], free: set[s
         if isinstance(before, File) and isinstance(after, File):
             if before.data != after.data or before.mode != after.mode:
                 return f"{path} was changed"
-        elif isinstance(before, Link) and before != after:
+        elif isinstance(before, Link | Directory) and type(before) is type(after) and before != after:
             return f"{path} was changed"
         elif type(before) is not type(after):
             return f"{path} was replaced"

@@ -24,9 +24,16 @@ BATCH_TOKENS, PHYSICAL_BATCH_TOKENS = 2048, 512
 MAX_OUTPUTS = 64  # logits rows per physical batch: 196 kB each
 MAX_ADAPTERS = 3  # kept loaded: incumbent and candidate take turns in an exam
 BASE_FIELD = b"edgeevo.base.sha256"
-PROBE = (Segment(f"{START}user\n", special=True), Segment("Print the number of lines in /etc/passwd."), Segment(f"{END}\n{START}assistant\n", special=True))
+PROBE = (
+    Segment(f"{START}user\n", special=True),
+    Segment("Print the number of lines in /etc/passwd."),
+    Segment(f"{END}\n{START}assistant\n", special=True),
+)
 PROBE_LOGITS = 16
-REBUILD = 'reinstall: pip install --no-cache-dir --force-reinstall --no-deps llama-cpp-python==0.3.36 --config-settings="cmake.args=-DGGML_NATIVE=OFF;-DLLAVA_BUILD=OFF"'
+REBUILD = (
+    "reinstall it without pip's wheel cache: pip install --no-cache-dir --force-reinstall --no-deps llama-cpp-python==0.3.36 "
+    '--config-settings="cmake.args=-DGGML_NATIVE=OFF;-DLLAVA_BUILD=OFF"'
+)
 
 
 def instruction_sets() -> dict[str, str]:
@@ -36,17 +43,24 @@ def instruction_sets() -> dict[str, str]:
 
 
 def check_build(told: dict[str, str]) -> None:
-    """ModelError when the library was built for the processor of its build machine (AMX, AVX-512): such builds die with SIGILL elsewhere."""
+    """ModelError when the library was built for the processor of its build machine: such builds die with SIGILL elsewhere."""
     native = sorted(name for name, value in told.items() if value == "1" and name.startswith(("AMX", "AVX512", "AVX_VNNI")))
     if native:
         raise ModelError(f"llama.cpp was built for one processor only ({', '.join(native)}); expected the portable build", hint=REBUILD)
 
 
 class Engine:
-    """One model file, one context of `context_tokens` cache cells shared by up to `sequences` replies at once, at most one adapter in force."""
+    """One model file, one cache of `context_tokens` cells shared by up to `sequences` replies at once, at most one adapter in force."""
 
     def __init__(
-        self, path: Path, *, threads: int, base_sha256: str = "", context_tokens: int = 4096, sequences: int = 16, max_reply_tokens: int = 64
+        self,
+        path: Path,
+        *,
+        threads: int,
+        base_sha256: str = "",
+        context_tokens: int = 4096,
+        sequences: int = 16,
+        max_reply_tokens: int = 64,
     ) -> None:
         """Load a file whose hash was verified by the caller; with `base_sha256`, adapters made for another base are refused.
 
@@ -129,7 +143,9 @@ class Engine:
         finally:
             c.llama_batch_free(batch)
         if status != 0:
-            raise ModelError(f"llama_decode failed with {status} on {len(items)} tokens", hint="lower the number of sequences or raise context_tokens")
+            raise ModelError(
+                f"llama_decode failed with {status} on {len(items)} tokens", hint="lower the number of sequences or raise context_tokens"
+            )
         # Copied: the library's buffer is overwritten by the next call.
         return [np.array(self._logits(i)) for i, item in enumerate(items) if item[3]]
 

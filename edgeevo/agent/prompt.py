@@ -1,8 +1,8 @@
-"""Conversations -> the exact pieces of text that are tokenised, at serving and for training alike. Pure.
+r"""Conversations -> the exact pieces of text that are tokenised, at serving and for training alike. Pure.
 
-    <|im_start|>system\\n{system}<|im_end|>\\n          left out when the prompt has no system text
-    <|im_start|>user\\n{text}<|im_end|>\\n
-    <|im_start|>assistant\\n{reply}<|im_end|>\\n        the reply and its end marker are what is learnt
+    <|im_start|>system\n{system}<|im_end|>\n          left out when the prompt has no system text
+    <|im_start|>user\n{text}<|im_end|>\n
+    <|im_start|>assistant\n{reply}<|im_end|>\n        the reply and its end marker are what is learnt
 
 Every piece is tokenised on its own and only our own markers are read as special tokens, so no message can end its turn or start another,
 and training sees the ids that serving sees because they come from the same pieces.
@@ -74,6 +74,8 @@ BASE_PROMPT = Prompt(
     examples=(
         *_example("Print the number of lines in notes.txt.", "wc -l < notes.txt", "exit 0\n12"),
         *_example("Create the directory /srv/data/old.", "mkdir -p /srv/data/old", "exit 0"),
-        *_example("List the files under /etc/app that contain the word timeout.", "grep -rl timeout /etc/app", "exit 0\n/etc/app/main.conf"),
+        *_example(
+            "List the files under /etc/app that contain the word timeout.", "grep -rl timeout /etc/app", "exit 0\n/etc/app/main.conf"
+        ),
     ),
 )

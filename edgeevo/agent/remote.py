@@ -42,10 +42,12 @@ class ModelWorker:
         max_reply_tokens: int = 64,
         max_rss_bytes: int = MAX_RSS_BYTES,
     ) -> None:
-        """`base_sha256` defaults to the file's name, which is its hash; `sequences` replies are decoded at once, all of them within
-        `context_tokens` cells of cache."""
+        """`base_sha256` defaults to the file's name, which is its hash.
+
+        Up to `sequences` replies are decoded at once, all of them within `context_tokens` cells of cache.
+        """
         self.base_sha256 = base_sha256 or model.stem
-        self.max_rss_bytes = max_rss_bytes
+        self.max_reply_tokens, self.max_rss_bytes = max_reply_tokens, max_rss_bytes
         self._request = {
             "op": "load",
             "path": str(model),
@@ -66,8 +68,10 @@ class ModelWorker:
         return self._worker.pid if self._worker is not None else None
 
     def policy(self, adapter: Path | None, prompt: Prompt, *, fingerprint: Sequence[float] = ()) -> RemotePolicy:
-        """The model with this adapter (None: the base) and prompt. The file is hashed now; `fingerprint`, where given, is what its
-        logits must be. ModelError when the file is missing or is not what its name says."""
+        """The model with this adapter (None: the base) and prompt; `fingerprint`, where given, is what its logits must be.
+
+        The file is hashed now: ModelError when it is missing or is not what its name says.
+        """
         sha256 = "" if adapter is None else _verified_sha256(adapter)
         return RemotePolicy(self, adapter, sha256, prompt, tuple(fingerprint))
 
@@ -90,7 +94,7 @@ class ModelWorker:
         return nats
 
     def use(self, adapter: Path | None, expected: Sequence[float] = ()) -> None:
-        """Put an adapter in force and prove it: its logits differ from the base's and are those of `expected`. ModelError otherwise."""
+        """Put an adapter in force and prove it: its logits differ from the base's and match `expected`. ModelError otherwise."""
         self._started()
         if adapter != self._in_force:
             told = tuple(self._ask({"op": "adapter", "path": str(adapter) if adapter is not None else None})["fingerprint"])
@@ -156,13 +160,15 @@ class ModelWorker:
 class RemotePolicy:
     """The model of a ModelWorker with one adapter and one prompt, as a Policy."""
 
-    def __init__(self, model: ModelWorker, adapter: Path | None, adapter_sha256: str, prompt: Prompt, fingerprint: tuple[float, ...]) -> None:
+    def __init__(
+        self, model: ModelWorker, adapter: Path | None, adapter_sha256: str, prompt: Prompt, fingerprint: tuple[float, ...]
+    ) -> None:
         self._model, self._adapter, self._sha256, self._prompt, self._fingerprint = model, adapter, adapter_sha256, prompt, fingerprint
 
     @property
     def id(self) -> str:
         """Content id of base, adapter, prompt and how replies are drawn (top-k and reply length; temperature and seed are the turn's)."""
-        return content_id([self._model.base_sha256, self._sha256, self._prompt.id, "top-k 40", self._model._request["max_reply_tokens"]])
+        return content_id([self._model.base_sha256, self._sha256, self._prompt.id, "top-k 40", self._model.max_reply_tokens])
 
     def propose(self, turns: Sequence[Turn]) -> list[Reply]:
         """One reply per turn, in order, with the adapter proven in force. ModelError, WorkerError."""
@@ -179,7 +185,9 @@ def _same(left: Sequence[float], right: Sequence[float]) -> bool:
 def _must_match(found: Sequence[float], expected: Sequence[float], what: str) -> None:
     if not _same(found, expected):
         apart = max((abs(a - b) for a, b in zip(found, expected, strict=False)), default=float("inf"))
-        raise ModelError(f"{what} is not what was stored: its logits differ from the fingerprint by {apart:.3f}", hint="roll back: edgeevo rollback")
+        raise ModelError(
+            f"{what} is not what was stored: its logits differ from the fingerprint by {apart:.3f}", hint="roll back: edgeevo rollback"
+        )
 
 
 def _verified_sha256(path: Path) -> str:

@@ -82,7 +82,9 @@ class Server:
             tokens, _ = self.engine.tokenize(_segments(turn["segments"]))
             jobs.append(Job(tuple(tokens), turn["seed"], turn["temperature"]))
         replies = [
-            Reply(text=self.engine.text(said.tokens).strip(), finish=said.finish, prompt_tokens=len(job.prompt), reply_tokens=len(said.tokens))
+            Reply(
+                text=self.engine.text(said.tokens).strip(), finish=said.finish, prompt_tokens=len(job.prompt), reply_tokens=len(said.tokens)
+            )
             for job, said in zip(jobs, self.engine.propose(jobs), strict=True)
         ]
         return {"replies": replies, "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}

@@ -73,8 +73,12 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="edgeevo")
-@click.option("--config", "config", metavar="FILE", help="Configuration file (else $EDGEEVO_CONFIG, else /etc/edgeevo/edgeevo.toml, else defaults).")
-@click.option("--set", "settings", metavar="SECTION.KEY=VALUE", multiple=True, help="Override one key of the configuration; may be repeated.")
+@click.option(
+    "--config", "config", metavar="FILE", help="Configuration file (else $EDGEEVO_CONFIG, else /etc/edgeevo/edgeevo.toml, else defaults)."
+)
+@click.option(
+    "--set", "settings", metavar="SECTION.KEY=VALUE", multiple=True, help="Override one key of the configuration; may be repeated."
+)
 @click.pass_context
 def edgeevo(ctx: click.Context, config: str | None, settings: tuple[str, ...]) -> None:
     """A small local agent that does terminal tasks offline and gets better overnight."""

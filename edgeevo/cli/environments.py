@@ -57,7 +57,8 @@ def describe(file: EnvironmentFile) -> list[str]:
     row, program = file.row, file.environment.program
     lines = [
         f"environment {row.id}: {'admitted' if row.admitted else f'rejected, {row.reason}'}" + (f": {file.detail}" if file.detail else ""),
-        f"lineage     {row.lineage}, generation {row.generation}" + (f", parent {file.environment.parent}" if file.environment.parent else ""),
+        f"lineage     {row.lineage}, generation {row.generation}"
+        + (f", parent {file.environment.parent}" if file.environment.parent else ""),
         f"made by     {row.operator or 'hand (a founder)'}" + (f", direction {row.direction}" if row.direction else ""),
         f"scenario    {program.scenario}" + (f" with {', '.join(program.hazards)}" if program.hazards else ""),
         f"links       {' -> '.join(f'{link.skill}/{link.variant}' for link in program.links)}",

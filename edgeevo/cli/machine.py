@@ -127,7 +127,11 @@ def _service(loaded: Any) -> Iterator[tuple[str, str, str | None]]:
         try:
             with Reader(loaded.database) as reader:
                 found = reader.query("pragma quick_check(1)")[0]["quick_check"]
-            yield "database", f"{loaded.database}: {found}", None if found == "ok" else "restart the daemon: it moves the damaged file aside"
+            yield (
+                "database",
+                f"{loaded.database}: {found}",
+                None if found == "ok" else "restart the daemon: it moves the damaged file aside",
+            )
         except EdgeevoError as error:
             yield "database", str(error), error.hint
     try:
@@ -147,5 +151,3 @@ def demo(compare: bool) -> None:
     program = [sys.executable, "-m", "edgeevo.demo", *(["--compare"] if compare else [])]
     sys.stdout.flush()
     os.execv(program[0], program)  # it replaces us: the demo uses these commands, not they it
-
-

@@ -16,8 +16,8 @@ from edgeevo.store.reader import Reader
 UNITS = {"": 60.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class Duration(click.ParamType):
-    """"20m", "90s", "2h", or a bare number of minutes, as seconds."""
+class Duration(click.ParamType[float]):
+    """ "20m", "90s", "2h", or a bare number of minutes, as seconds."""
 
     name = "duration"
 
@@ -32,7 +32,9 @@ class Duration(click.ParamType):
 
 
 @click.command()
-@click.option("--for", "for_seconds", type=Duration(), metavar="TIME", help="Stop after this time (20m, 90s, 2h); what is not done goes on later.")
+@click.option(
+    "--for", "for_seconds", type=Duration(), metavar="TIME", help="Stop after this time (20m, 90s, 2h); what is not done goes on later."
+)
 @click.pass_obj
 def night(settings: Settings, for_seconds: float | None) -> None:
     """Run a night now, or go on with the one that was interrupted; Ctrl-C stops it cleanly."""

@@ -27,7 +27,11 @@ def report(settings: Settings, as_json: bool) -> None:
 def lines(found: Report) -> Iterator[str]:
     """The whole report; a section without data says so."""
     yield from _section("Audit pass rate (held out, read by no decision; Wilson 95 %)", _rates(found), "no audit yet: `edgeevo audit`")
-    yield from _section("Gain over the base on the same audit tasks (percentage points; Newcombe 95 %)", _gains(found), "needs an audit of the base and of an adapter")
+    yield from _section(
+        "Gain over the base on the same audit tasks (percentage points; Newcombe 95 %)",
+        _gains(found),
+        "needs an audit of the base and of an adapter",
+    )
     yield from _section("Gate (exam; exact one-sided McNemar on discordant pairs)", _gates(found.gates), "nothing was judged yet")
     yield from _section("Evolution", _evolution(found), "no environments yet")
     yield from _section("Time per phase", _phases(found), "no night yet")
@@ -43,7 +47,13 @@ def _section(title: str, body: list[str], empty: str) -> Iterator[str]:
 
 def _rates(found: Report) -> list[str]:
     rows = [
-        (_policy(each.policy, each.cause), each.stratum, f"{each.passed}/{each.n}", f"{each.rate:.1%}", f"{each.low:.1%} to {each.high:.1%}")
+        (
+            _policy(each.policy, each.cause),
+            each.stratum,
+            f"{each.passed}/{each.n}",
+            f"{each.rate:.1%}",
+            f"{each.low:.1%} to {each.high:.1%}",
+        )
         for each in found.rates
     ]
     return table(rows, ("policy", "stratum", "passed", "rate", "interval")).splitlines() if rows else []
@@ -67,7 +77,9 @@ def _gates(gates: tuple[Gate, ...]) -> list[str]:
         judged = gate.judgement
         serves = " (comparison: never promoted)" if gate.cause == "comparison" else ""
         shown.append(f"{gate.owner}: candidate {gate.candidate} against {gate.incumbent}: {judged.decision.upper()}{serves}")
-        shown.append(f"  won {judged.wins}, lost {judged.losses} of {judged.n} pairs, p = {judged.p_value:.2g}" + _wanted(judged.more_wanted_pairs))
+        shown.append(
+            f"  won {judged.wins}, lost {judged.losses} of {judged.n} pairs, p = {judged.p_value:.2g}" + _wanted(judged.more_wanted_pairs)
+        )
         rows = [
             (
                 each.name,
@@ -109,12 +121,18 @@ def _phases(found: Report) -> list[str]:
 
 def _runs(found: Report) -> list[str]:
     outcome = {None: "not checked", True: "passed", False: "failed"}
-    rows = [(str(each.id), outcome[each.verified], each.ending, str(each.steps), f"{each.seconds:.1f} s", each.instruction[:70]) for each in found.runs]
+    rows = [
+        (str(each.id), outcome[each.verified], each.ending, str(each.steps), f"{each.seconds:.1f} s", each.instruction[:70])
+        for each in found.runs
+    ]
     return table(rows, ("run", "check", "ending", "commands", "time", "instruction")).splitlines() if rows else []
 
 
 def _overlaps(found: Report) -> list[str]:
     if not any(each.left_count or each.right_count for each in found.overlaps):
         return []
-    rows = [(each.what, f"{each.left} ({each.left_count})", f"{each.right} ({each.right_count})", str(each.common), each.example[:60]) for each in found.overlaps]
+    rows = [
+        (each.what, f"{each.left} ({each.left_count})", f"{each.right} ({each.right_count})", str(each.common), each.example[:60])
+        for each in found.overlaps
+    ]
     return table(rows, ("what", "of", "and", "common", "for example")).splitlines()

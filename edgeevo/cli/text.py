@@ -15,7 +15,8 @@ MAX_PATHS = 50
 
 def clean(text: str | bytes, *, newlines: bool = False) -> str:
     """`text` with everything that could steer a terminal made visible: control characters, escape sequences, bidirectional overrides,
-    lone surrogates, invalid UTF-8. Line feeds stay only when `newlines`; tabs become spaces."""
+    lone surrogates, invalid UTF-8. Line feeds stay only when `newlines`; tabs become spaces.
+    """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
     return "".join(_visible(character, newlines) for character in text)

@@ -35,7 +35,9 @@ class Thinker:
                     raise
             else:
                 if not isinstance(answer, Proposed):
-                    raise DaemonError("the daemon answered something else than replies", hint="client and daemon must be of the same version")
+                    raise DaemonError(
+                        "the daemon answered something else than replies", hint="client and daemon must be of the same version"
+                    )
                 self.policy_id = answer.policy_id
                 return list(answer.replies)
         policy = self._load()

@@ -27,7 +27,9 @@ MAX_SHOWN_BYTES = 2000
 
 @click.command()
 @click.argument("instruction")
-@click.option("--dir", "directory", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="The directory to work on.")
+@click.option(
+    "--dir", "directory", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="The directory to work on."
+)
 @click.option("--check", metavar="COMMAND", help="Must fail before and pass after; else the outcome is recorded as unverified.")
 @click.option("--adapter", metavar="ID", help="Use this adapter (first digits, or `base`) instead of the one that serves.")
 @click.pass_obj
@@ -81,7 +83,9 @@ def _show(result: CommandResult) -> None:
 @click.command()
 @click.argument("instruction", required=False)
 @click.option("--adapter", metavar="ID", help="Ask this adapter (first digits, or `base`) instead of the one that serves.")
-@click.option("--batch", type=click.File("r", encoding="utf-8", errors="surrogateescape"), help="JSON lines, each with an instruction; `-` is stdin.")
+@click.option(
+    "--batch", type=click.File("r", encoding="utf-8", errors="surrogateescape"), help="JSON lines, each with an instruction; `-` is stdin."
+)
 @click.pass_obj
 def ask(settings: Settings, instruction: str | None, adapter: str | None, batch: TextIO | None) -> None:
     """Propose the first command for INSTRUCTION; nothing is executed. With --batch: one JSON line in, one out with "command"."""
@@ -130,5 +134,3 @@ def parse(number: int, line: str) -> tuple[dict[str, Any], str]:
         if len(texts) == 1:
             return row, texts[0]
     raise RefusedError(f"line {number} has no instruction", hint=f"use one of the keys {', '.join(INSTRUCTION_KEYS)}")
-
-

@@ -27,8 +27,10 @@ class ModelBrain:
         if self._worker is None:
             card = cards.load_card(self._loaded.card_path)
             model = cards.locate(card, self._loaded.models_dir)
-            self._worker = ModelWorker(model, threads=self._loaded.config.model.threads)
-        return self._worker.policy(adapter_path, BASE_PROMPT if adapter_path is None else TRAINED_PROMPT)
+            self._worker = ModelWorker(model, card.sha256, threads=self._loaded.config.model.threads)
+        if adapter is None:
+            return self._worker.policy(None, BASE_PROMPT)
+        return self._worker.policy(adapter_path, TRAINED_PROMPT, fingerprint=adapter.fingerprint)
 
     def close(self) -> None:
         """End the worker; its memory is free when this returns."""

@@ -20,7 +20,18 @@ from edgeevo.daemon.job import Job, decode
 from edgeevo.daemon.telling import tell
 from edgeevo.domain import Adapter, content_id, derive_seed, encode
 from edgeevo.errors import EdgeevoError, ModelError, RefusedError, StoreError, WorkerError
-from edgeevo.events import AdapterJudged, AdapterTrained, AuditRequest, Decision, Evaluated, Event, ModelFiles, NightEnded, NightRequest, Progress
+from edgeevo.events import (
+    AdapterJudged,
+    AdapterTrained,
+    AuditRequest,
+    Decision,
+    Evaluated,
+    Event,
+    ModelFiles,
+    NightEnded,
+    NightRequest,
+    Progress,
+)
 from edgeevo.models import cards
 from edgeevo.slots import Shelf, write_durably
 from edgeevo.store.writer import Owner, Store
@@ -35,7 +46,9 @@ STORE_RETRY_SECONDS = 30.0
 class Keeper:
     """Use from the daemon's loop only. `say` passes Told and Finished to whoever follows; `wall` is the wall clock."""
 
-    def __init__(self, loaded: Loaded, store: Store, shelf: Shelf, wall: Callable[[], float], say: Callable[[Told | Finished], None]) -> None:
+    def __init__(
+        self, loaded: Loaded, store: Store, shelf: Shelf, wall: Callable[[], float], say: Callable[[Told | Finished], None]
+    ) -> None:
         self._loaded, self._store, self._shelf, self._wall, self._say = loaded, store, shelf, wall, say
         self.job: Job | None = None
         self.owner: Owner | None = None
@@ -81,7 +94,9 @@ class Keeper:
             adapter_path=str(self._shelf.path(adapter.sha256)) if adapter else None,
         )
         known = self._store.audits_of(adapter.sha256 if adapter else None)
-        self._start("audit", "command", request.seed, encode(request), None, adapter.sha256 if adapter else None, known or self._cached(request))
+        self._start(
+            "audit", "command", request.seed, encode(request), None, adapter.sha256 if adapter else None, known or self._cached(request)
+        )
 
     def _start(
         self, kind: str, cause: str, seed: int, request: bytes, deadline_at: float | None, sha256: str | None, known: tuple[Event, ...] = ()
@@ -95,7 +110,9 @@ class Keeper:
     def go_on(self, owner: Owner) -> None:
         """Start or resume the worker of `owner` behind its stored events; the model is verified anew."""
         if self.job is not None or self._again:
-            raise RefusedError(f"{self.job.owner if self.job else self._again} is running", hint="wait for it, or stop it with Ctrl-C where it is followed")
+            raise RefusedError(
+                f"{self.job.owner if self.job else self._again} is running", hint="wait for it, or stop it with Ctrl-C where it is followed"
+            )
         model = self._model()
         self._store.resumed(owner.id)
         self.owner, self.progress, self._trained, self._complete = owner, None, None, False
@@ -168,12 +185,16 @@ class Keeper:
             case AdapterJudged() if event.judgement.decision is Decision.PROMOTE and self.owner.cause != "comparison":
                 adapter = self._store.adapter(event.candidate_sha256)
                 if adapter is None:
-                    raise ModelError(f"adapter {event.candidate_sha256[:12]} was judged but never trained", hint="the next night starts anew")
+                    raise ModelError(
+                        f"adapter {event.candidate_sha256[:12]} was judged but never trained", hint="the next night starts anew"
+                    )
                 self._activate(adapter, (self.owner.id, seq))
             case NightEnded():
                 self._complete = True
-        progress = event if isinstance(event, Progress) else Progress(phase=_phase(event), done=0, total=0)
-        self._say(Told(text=tell(event), phase=progress.phase, done=progress.done, total=progress.total))
+        if isinstance(event, Progress):
+            self._say(Told(text=tell(event), phase=event.phase, done=event.done, total=event.total))
+        else:
+            self._say(Told(text=tell(event)))
 
     def _activate(self, adapter: Adapter, judgement: tuple[str, int]) -> None:
         """Flip the slot and note that it was done; doing it twice does it once."""
@@ -200,7 +221,11 @@ class Keeper:
         self._store.finish(owner.id, "ended" if complete else "interrupted", reason="" if complete else "ended early", now=self._wall())
         if complete:
             self._tidy(owner)
-        self._say(Finished(ok=complete, text=f"{owner.id} {'ended' if complete else 'ended early; it goes on later'}", owner=owner.id, adapter=trained))
+        self._say(
+            Finished(
+                ok=complete, text=f"{owner.id} {'ended' if complete else 'ended early; it goes on later'}", owner=owner.id, adapter=trained
+            )
+        )
 
     def _tidy(self, owner: Owner) -> None:
         if owner.kind == "night":
@@ -214,7 +239,8 @@ class Keeper:
 
     def _failed(self, error: EdgeevoError) -> None:
         """A failed worker is tried again, later each time; after MAX_FAILURES in a row without a new event it is given up. When it was the
-        store that failed, the work is not to blame: it waits until the store works again."""
+        store that failed, the work is not to blame: it waits until the store works again.
+        """
         assert self.owner is not None
         owner, stored = self.owner, isinstance(error, StoreError)
         failures = owner.failures if stored else (0 if self._heard else owner.failures) + 1
@@ -226,7 +252,9 @@ class Keeper:
         if not given_up and owner.cause != "window":
             self._again = owner.id
         with contextlib.suppress(StoreError):
-            self._store.finish(owner.id, "failed" if given_up else "interrupted", reason=str(error)[:1000], now=self._wall(), failures=failures)
+            self._store.finish(
+                owner.id, "failed" if given_up else "interrupted", reason=str(error)[:1000], now=self._wall(), failures=failures
+            )
             self._store.note("store" if stored else "worker", self.problem, self._wall())
         if given_up:
             self._say(Finished(ok=False, text=f"{owner.id} failed {failures} times: {error}", owner=owner.id))
@@ -283,7 +311,3 @@ class Keeper:
             return tuple(msgspec.json.decode(line, type=Event) for line in place.read_bytes().splitlines()) if place else ()
         except (OSError, msgspec.DecodeError):
             return ()  # a cache that can't be read is a cache that is empty
-
-
-def _phase(event: Event) -> str:
-    return tell(event).partition(":")[0] if not isinstance(event, NightEnded) else ""

@@ -23,8 +23,8 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from edgeevo.config import Loaded
 from edgeevo.control import Connection, Finished, Request, Server, Told, failed
-from edgeevo.daemon.desk import Brain, Desk
 from edgeevo.daemon.answers import answer
+from edgeevo.daemon.desk import Brain, Desk
 from edgeevo.daemon.keeper import Keeper
 from edgeevo.domain import Readings
 from edgeevo.errors import DaemonError, EdgeevoError
@@ -60,7 +60,9 @@ class Service:
         self.connections: list[Connection] = []
         self.followers: list[Connection] = []
         self.history: list[Readings] = []
-        self.judged: Idle | Busy = Busy(reason=Reason.UNKNOWN, detail="the box was not looked at yet", next_try_seconds=config.daemon.tick_seconds)
+        self.judged: Idle | Busy = Busy(
+            reason=Reason.UNKNOWN, detail="the box was not looked at yet", next_try_seconds=config.daemon.tick_seconds
+        )
         self.started_at = host.steady()
         self.deadline_at: float | None = None  # on the steady clock: when a commanded night has had its time
         self.rules = _rules(loaded)
@@ -238,7 +240,9 @@ class Service:
                 self.keeper.stop("its time is over")
             elif owner.cause == "window" and isinstance(self.judged, Busy):
                 self.keeper.stop(f"{self.judged.reason}: {self.judged.detail}")
-        elif isinstance(self.judged, Idle) and not self.keeper.waiting and not self.desk.waiting and self.host.wall() >= self.keeper.retry_at:
+        elif (
+            isinstance(self.judged, Idle) and not self.keeper.waiting and not self.desk.waiting and self.host.wall() >= self.keeper.retry_at
+        ):
             self._begin()
 
     def _begin(self) -> None:
@@ -265,7 +269,9 @@ def _lock(loaded: Loaded) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(descriptor)
-        raise DaemonError(f"another daemon runs on {loaded.state_dir}", hint="`edgeevo status` shows it; one state directory has one daemon") from error
+        raise DaemonError(
+            f"another daemon runs on {loaded.state_dir}", hint="`edgeevo status` shows it; one state directory has one daemon"
+        ) from error
     return descriptor
 
 

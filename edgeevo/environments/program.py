@@ -243,7 +243,7 @@ def _require(entry: Entry, x: Lines | None, got: Lines | None, changed: list[str
     if entry.gives is Kind.TREE:
         if not changed:
             raise NoInstanceError
-    elif not got and not entry.may_be_empty:
+    elif not any(line.strip() for line in got or ()) and not entry.may_be_empty:
         raise NoInstanceError
     elif entry.takes in (Kind.TEXT, Kind.NUMBERS) and got == x:
         raise NoInstanceError

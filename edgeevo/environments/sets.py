@@ -52,18 +52,14 @@ def founder(program: Program) -> Environment:
     return Environment(program=program, lineage=content_id(program, 8))
 
 
-def founders(seed: int, count: int) -> tuple[Environment, ...]:
-    """`count` founders from the practice singles: every opener once, in an order and in scenarios decided by `seed`, then again."""
-    rng = Random(derive_seed("founders", seed))
+@cache
+def founders() -> tuple[Environment, ...]:
+    """Every founder: each opener of the vocabulary in the practice scenario that its hash prefers, in order of hash."""
     by_link: dict[ProgramLink, list[Program]] = {}
     for program in singles(Split.PRACTICE):
         by_link.setdefault(program.links[0], []).append(program)
-    for programs in by_link.values():
-        rng.shuffle(programs)
-    order = list(by_link)
-    rng.shuffle(order)
-    rounds = [by_link[link][i] for i in range(len(SCENARIOS)) for link in order if i < len(by_link[link])]
-    return tuple(founder(p) for p in rounds[:count])
+    chosen = [min(programs, key=lambda p: derive_seed("founder scenario", p.structure)) for programs in by_link.values()]
+    return tuple(founder(p) for p in sorted(chosen, key=lambda p: derive_seed("founder", p.structure)))
 
 
 def held_out_tasks(split: Split, seed: int, count: int) -> tuple[Task, ...]:

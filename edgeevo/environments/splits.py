@@ -2,7 +2,8 @@
 
 A single link is identified by (skill, variant); its scenarios are ordered by hash, one goes to audit, one to exam, the rest to practice.
 A longer program is identified by its links alone, so that a held-out composition is unseen in every scenario. It is practice only when no
-run of two or more links inside it is held out; otherwise it belongs where that run belongs (audit before exam).
+run of two or more links inside it is held out; otherwise it belongs where that run belongs (audit before exam). Runs are looked at with and
+without `fact` links: looking a value up between two links doesn't make a held-out composition of the two a new one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from functools import cache
 
 from edgeevo.domain import Program, ProgramLink, Split, derive_seed
+from edgeevo.environments.program import FACT
 from edgeevo.environments.scenarios import SCENARIOS
 
 EXAM_SHARE_PERCENT = 20
@@ -36,8 +38,8 @@ def split_of_run(links: tuple[ProgramLink, ...]) -> Split:
 @cache
 def split_of(program: Program) -> Split:
     """The split of a program; hazards don't change it."""
-    links = program.links
-    if len(links) == 1:
-        return split_of_single(program.scenario, links[0])
-    runs = {split_of_run(links[i:j]) for i in range(len(links)) for j in range(i + 2, len(links) + 1)}
-    return next(split for split in (Split.AUDIT, Split.EXAM, Split.PRACTICE) if split in runs)
+    bare = tuple(link for link in program.links if link.skill != FACT)
+    found = {split_of_run(links[i:j]) for links in (program.links, bare) for i in range(len(links)) for j in range(i + 2, len(links) + 1)}
+    if len(bare) == 1:
+        found.add(split_of_single(program.scenario, bare[0]))
+    return next(split for split in (Split.AUDIT, Split.EXAM, Split.PRACTICE) if split in found)

@@ -64,9 +64,9 @@ entry(
 entry(
     "config_get.line", START, VALUE, draw=_key, reference=lambda w, x, p: [line for line in w.lines(p["file"]) if _is(line, p)],
     ways=("grep '^{key:raw}=' {file}", "sed -n '/^{key:raw}=/p' {file}", "awk -F= -v k={key} '$1==k' {file}"),
-    asks=("show the line of {file} that sets {key}", "print the whole {key} line from {file}, not the commented one", "which line in {file} sets {key}? comments don't count", "{file}: the active {key}= line",
+    asks=("show the line of {file} that sets {key}", "print the whole {key} line from {file}, not the commented one", "which line in {file} sets {key}? comments don't count", "{file}: the active line for {key}",
           "find where {file} assigns {key} and print that line", "grep the setting {key} in {file}, key and value, no comments", "display the complete assignment of {key} in {file}"),
-    nouns=("the line that sets {key} in {file}", "the whole active {key} line of {file}", "key and value of {key} in {file}", "the assignment of {key} in {file}", "the {key}= line from {file}, no comments"),
+    nouns=("the line that sets {key} in {file}", "the whole active {key} line of {file}", "key and value of {key} in {file}", "the assignment of {key} in {file}", "the line for {key} from {file}, no comments"),
 )
 entry(
     "config_set", START, TREE, draw=_new_value, reference=lambda w, x, p: _edit(w, p, [f"{p['key']}={p['value']}" if _is(line, p) else line for line in w.lines(p["file"])]),
@@ -134,6 +134,6 @@ entry(
 entry(
     "config_delete", START, TREE, draw=_key, reference=lambda w, x, p: _edit(w, p, [line for line in w.lines(p["file"]) if not _is(line, p)]),
     ways=("sed -i '/^{key:raw}=/d' {file}", "perl -ni -e 'print unless /^{key:raw}=/' {file}", "grep -v '^{key:raw}=' {file} > {file}.tmp; cat {file}.tmp > {file}; rm {file}.tmp"),
-    asks=("delete the line that sets {key} from {file}", "remove {key} from {file}[, but not the commented one| (comments stay)]", "drop the setting {key} in {file} altogether", "in {file}, get rid of the {key}= line",
+    asks=("delete the line that sets {key} from {file}", "remove {key} from {file}[, but not the commented one| (comments stay)]", "drop the setting {key} in {file} altogether", "in {file}, get rid of the line that sets {key}",
           "{file} should no longer set {key}: delete that line", "erase the assignment of {key} from {file}, keep everything else", "take the key {key} out of {file}"),
 )

@@ -30,7 +30,11 @@ def _target(d: Draw) -> Params:
     names = [base(q) for q in x]
     if len(set(names)) < len(names):
         raise NoInstanceError
-    return {"dst": d.dir(lambda p: not any(q.startswith(p + "/") or posixpath.join(p, n) in d.world.nodes for q, n in zip(x, names, strict=True)))}
+    return {
+        "dst": d.dir(
+            lambda p: not any(q.startswith(p + "/") or posixpath.join(p, n) in d.world.nodes for q, n in zip(x, names, strict=True))
+        )
+    }
 
 
 def _delete(w: World, x: Lines, _p: Params) -> None:
@@ -49,20 +53,57 @@ def _move(w: World, x: Lines, p: Params) -> None:
 
 
 entry(
-    "delete_found", PATHS, TREE, draw=_checked, reference=_delete,
-    ways=("xargs -d '\\n' rm --", "while IFS= read -r f; do rm -- \"$f\"; done"),
-    then=("delete {x}", "remove {x}", "get rid of {x}", "rm {x}", "erase {x} from disk", "throw away {x}", "wipe out {x}", "drop {x} for good"),
+    "delete_found",
+    PATHS,
+    TREE,
+    draw=_checked,
+    reference=_delete,
+    ways=("xargs -d '\\n' rm --", 'while IFS= read -r f; do rm -- "$f"; done'),
+    then=(
+        "delete {x}",
+        "remove {x}",
+        "get rid of {x}",
+        "rm {x}",
+        "erase {x} from disk",
+        "throw away {x}",
+        "wipe out {x}",
+        "drop {x} for good",
+    ),
 )
 entry(
-    "copy_found", PATHS, TREE, draw=_target, reference=_copy,
-    ways=("xargs -d '\\n' cp -t {dst}", "sort | while IFS= read -r f; do cp -- \"$f\" {dst}; done"),
-    then=("copy {x} [to|into] {dst}", "put copies of {x} in {dst}", "copy {x} over to the folder {dst}", "cp {x} into {dst}", "duplicate {x} in {dst}", "back {x} up in the directory {dst}", "place a copy of {x} under {dst}",
-          "gather copies of {x} in {dst}"),
+    "copy_found",
+    PATHS,
+    TREE,
+    draw=_target,
+    reference=_copy,
+    ways=("xargs -d '\\n' cp -t {dst}", 'sort | while IFS= read -r f; do cp -- "$f" {dst}; done'),
+    then=(
+        "copy {x} [to|into] {dst}",
+        "put copies of {x} in {dst}",
+        "copy {x} over to the folder {dst}",
+        "cp {x} into {dst}",
+        "duplicate {x} in {dst}",
+        "back {x} up in the directory {dst}",
+        "place a copy of {x} under {dst}",
+        "gather copies of {x} in {dst}",
+    ),
 )
 entry(
-    "move_found", PATHS, TREE, draw=_target, reference=_move,
-    ways=("xargs -d '\\n' mv -t {dst}", "sort | while IFS= read -r f; do mv -- \"$f\" {dst}; done"),
-    then=("move {x} [to|into] {dst}", "put {x} into {dst}", "move {x} over to the folder {dst}", "mv {x} into {dst}", "relocate {x} to {dst}", "shift {x} to the directory {dst}", "transfer {x} to {dst}, no copies left behind"),
+    "move_found",
+    PATHS,
+    TREE,
+    draw=_target,
+    reference=_move,
+    ways=("xargs -d '\\n' mv -t {dst}", 'sort | while IFS= read -r f; do mv -- "$f" {dst}; done'),
+    then=(
+        "move {x} [to|into] {dst}",
+        "put {x} into {dst}",
+        "move {x} over to the folder {dst}",
+        "mv {x} into {dst}",
+        "relocate {x} to {dst}",
+        "shift {x} to the directory {dst}",
+        "transfer {x} to {dst}, no copies left behind",
+    ),
 )
 
 
@@ -73,9 +114,21 @@ def _chmod(w: World, x: Lines, p: Params) -> None:
 
 
 entry(
-    "chmod_found", PATHS, TREE, draw=lambda d: _checked(d) | {"mode": d.rng.choice(("600", "640", "644", "700", "750", "755", "444"))}, reference=_chmod,
-    ways=("xargs -d '\\n' chmod {mode:raw}", "while IFS= read -r f; do chmod {mode:raw} \"$f\"; done"),
-    then=("set the permissions of {x} to {mode}", "chmod {x} to {mode}", "change the mode of {x} to {mode}", "give {x} permissions {mode}", "make {x} mode {mode}", "put mode {mode} on {x}", "let {x} have exactly the permissions {mode}"),
+    "chmod_found",
+    PATHS,
+    TREE,
+    draw=lambda d: _checked(d) | {"mode": d.rng.choice(("600", "640", "644", "700", "750", "755", "444"))},
+    reference=_chmod,
+    ways=("xargs -d '\\n' chmod {mode:raw}", 'while IFS= read -r f; do chmod {mode:raw} "$f"; done'),
+    then=(
+        "set the permissions of {x} to {mode}",
+        "chmod {x} to {mode}",
+        "change the mode of {x} to {mode}",
+        "give {x} permissions {mode}",
+        "make {x} mode {mode}",
+        "put mode {mode} on {x}",
+        "let {x} have exactly the permissions {mode}",
+    ),
 )
 
 
@@ -85,9 +138,20 @@ def _empty(w: World, x: Lines, _p: Params) -> None:
 
 
 entry(
-    "truncate_found", PATHS, TREE, draw=_checked, reference=_empty,
-    ways=("xargs -d '\\n' truncate -s 0", "while IFS= read -r f; do : > \"$f\"; done"),
-    then=("empty {x} without deleting anything", "truncate {x}", "truncate {x} to zero bytes", "clear the content of {x}", "make {x} empty but keep the files", "set the size of {x} to 0"),
+    "truncate_found",
+    PATHS,
+    TREE,
+    draw=_checked,
+    reference=_empty,
+    ways=("xargs -d '\\n' truncate -s 0", 'while IFS= read -r f; do : > "$f"; done'),
+    then=(
+        "empty {x} without deleting anything",
+        "truncate {x}",
+        "truncate {x} to zero bytes",
+        "clear the content of {x}",
+        "make {x} empty but keep the files",
+        "set the size of {x} to 0",
+    ),
 )
 
 
@@ -103,10 +167,20 @@ def _replace(w: World, x: Lines, p: Params) -> None:
 
 
 entry(
-    "replace_found", PATHS, TREE, draw=_swap, reference=_replace,
+    "replace_found",
+    PATHS,
+    TREE,
+    draw=_swap,
+    reference=_replace,
     ways=("xargs -d '\\n' sed -i 's/{old:raw}/{new:raw}/g'", "while IFS= read -r f; do perl -i -pe 's/{old:raw}/{new:raw}/g' \"$f\"; done"),
-    then=("replace {old} [with|by] {new} inside {x}", "in {x}, change every {old} to {new}", "edit {x}: {old} becomes {new}", "turn {old} into {new} throughout the content of {x}", "in the text of {x} put {new} where it says {old}",
-          "substitute {new} for {old} in the contents of {x}"),
+    then=(
+        "replace {old} [with|by] {new} inside {x}",
+        "in {x}, change every {old} to {new}",
+        "edit {x}: {old} becomes {new}",
+        "turn {old} into {new} throughout the content of {x}",
+        "in the text of {x} put {new} where it says {old}",
+        "substitute {new} for {old} in the contents of {x}",
+    ),
 )
 
 # --- reading what was found -------------------------------------------------------------------------------------------
@@ -117,53 +191,173 @@ def _contents(w: World, x: Lines, _p: Params) -> Lines:
 
 
 entry(
-    "cat_found", PATHS, LINES, draw=_checked, reference=_contents, unordered=True,
-    ways=("xargs -d '\\n' cat", "while IFS= read -r f; do cat -- \"$f\"; done"),
-    then=("show the contents of {x}", "print what is in {x}", "cat {x}", "output the text of {x}", "print the lines of {x} without names", "concatenate {x} and print the result", "dump the content of {x}"),
+    "cat_found",
+    PATHS,
+    LINES,
+    draw=_checked,
+    reference=_contents,
+    unordered=True,
+    ways=("xargs -d '\\n' cat", 'while IFS= read -r f; do cat -- "$f"; done'),
+    then=(
+        "show the contents of {x}",
+        "print what is in {x}",
+        "cat {x}",
+        "output the text of {x}",
+        "print the lines of {x} without names",
+        "concatenate {x} and print the result",
+        "dump the content of {x}",
+    ),
 )
 entry(
-    "grep_found", PATHS, LINES, unordered=True,
+    "grep_found",
+    PATHS,
+    LINES,
+    unordered=True,
     draw=lambda d: {"word": d.word([line for q in _files(d) for line in d.world.lines(q)], share=(0.0, 0.8))},
     reference=lambda w, x, p: [line for line in _contents(w, x, p) if p["word"] in line],
-    ways=("xargs -d '\\n' grep -h {word}", "while IFS= read -r f; do grep {word} \"$f\"; done"),
-    then=("search inside {x} for {word} and print the lines only", "print the lines with {word} from the contents of {x}", "grep {word} in the contents of {x}, no file names", "show what the text of {x} says about {word}, lines only",
-          "look into {x} for lines containing {word}", "from inside {x}, output each line that mentions {word}"),
+    ways=("xargs -d '\\n' grep -h {word}", 'while IFS= read -r f; do grep {word} "$f"; done'),
+    then=(
+        "search inside {x} for {word} and print the lines only",
+        "print the lines with {word} from the contents of {x}",
+        "grep {word} in the contents of {x}, no file names",
+        "show what the text of {x} says about {word}, lines only",
+        "look into {x} for lines containing {word}",
+        "from inside {x}, output each line that mentions {word}",
+    ),
 )
 entry(
-    "total_lines_found", PATHS, VALUE, draw=_checked, reference=lambda w, x, p: [str(len(_contents(w, x, p)))],
+    "total_lines_found",
+    PATHS,
+    VALUE,
+    draw=_checked,
+    reference=lambda w, x, p: [str(len(_contents(w, x, p)))],
     ways=("xargs -d '\\n' cat | wc -l", "while IFS= read -r f; do cat -- \"$f\"; done | grep -c ''"),
-    then=("count the lines inside {x} in total", "how many lines do {x} have all together?", "give the total number of lines in the contents of {x}", "sum up the line counts of {x}", "print how many lines there are inside {x} altogether",
-          "count all lines of text in {x} together"),
+    then=(
+        "count the lines inside {x} in total",
+        "how many lines are there in {x} all together?",
+        "give the total number of lines in the contents of {x}",
+        "sum up the line counts of {x}",
+        "print how many lines there are inside {x} altogether",
+        "count all lines of text in {x} together",
+    ),
 )
 entry(
-    "total_bytes_found", PATHS, VALUE, draw=_checked, reference=lambda w, x, p: [str(sum(len(w.file(q).data) for q in x))],
+    "total_bytes_found",
+    PATHS,
+    VALUE,
+    draw=_checked,
+    reference=lambda w, x, p: [str(sum(len(w.file(q).data) for q in x))],
     ways=("xargs -d '\\n' cat | wc -c", "while IFS= read -r f; do stat -c %s \"$f\"; done | awk '{s+=$1}END{print s}'"),
-    then=("give the total size of {x} in bytes", "how many bytes do {x} take in total?", "add up the sizes of {x} in bytes", "sum the byte sizes of {x}", "print how big {x} are all together, in bytes", "total up the bytes in {x}"),
+    then=(
+        "give the total size of {x} in bytes",
+        "how many bytes are there in {x} in total?",
+        "add up the sizes of {x} in bytes",
+        "sum the byte sizes of {x}",
+        "print the size of {x} all together, in bytes",
+        "total up the bytes in {x}",
+    ),
 )
 entry(
-    "names_found", PATHS, LINES, reference=lambda w, x, p: [base(q) for q in x],
+    "names_found",
+    PATHS,
+    LINES,
+    reference=lambda w, x, p: [base(q) for q in x],
     ways=("xargs -d '\\n' basename -a", "sed 's|.*/||'", "awk -F/ '{print $NF}'"),
-    then=("show only the names of {x}, without the path", "print the base names of {x}", "strip the directories from {x}", "list {x} by name only, no directories", "give the plain file names of {x}", "reduce {x} to their names without folders"),
+    then=(
+        "show only the names of {x}, without the path",
+        "print the base names of {x}",
+        "strip the directories from {x}",
+        "list {x} by name only, no directories",
+        "give the plain file names of {x}",
+        "reduce {x} to their names without folders",
+    ),
 )
 
 
 def _ranked(d: Draw, what: str) -> Params:
     x = _files(d)
     values = [d.world.file(q).age_seconds if what == "age" else len(d.world.file(q).data) for q in x]
-    if len(x) < 2 or len(set(values)) < len(values):  # noqa: PLR2004 - a choice needs two
+    if len(x) < 2 or len(set(values)) < len(values):
         raise NoInstanceError
     return {}
 
 
 for _name, _flags, _what, _sign, _synonyms in (
-    ("newest", "-t", "age", 1, ("the newest", "the most recent", "the most recently changed", "the latest", "the last modified", "the youngest")),
-    ("oldest", "-tr", "age", -1, ("the oldest", "the least recently changed", "the one changed longest ago", "the least recent", "the one with the oldest date", "the longest unchanged")),
-    ("largest", "-S", "size", -1, ("the largest", "the biggest", "the one with most bytes", "the greatest in size", "the one taking most space", "the heaviest in bytes")),
-    ("smallest", "-Sr", "size", 1, ("the smallest", "the one with fewest bytes", "the least in size", "the tiniest", "the one taking least space", "the one of minimum size")),
+    (
+        "newest",
+        "-t",
+        "age",
+        1,
+        ("the newest", "the most recent", "the most recently changed", "the latest", "the last modified", "the youngest"),
+    ),
+    (
+        "oldest",
+        "-tr",
+        "age",
+        -1,
+        (
+            "the oldest",
+            "the least recently changed",
+            "the one changed longest ago",
+            "the least recent",
+            "the one with the oldest date",
+            "the longest unchanged",
+        ),
+    ),
+    (
+        "largest",
+        "-S",
+        "size",
+        -1,
+        (
+            "the largest",
+            "the biggest",
+            "the one with most bytes",
+            "the greatest in size",
+            "the one taking most space",
+            "the heaviest in bytes",
+        ),
+    ),
+    (
+        "smallest",
+        "-Sr",
+        "size",
+        1,
+        (
+            "the smallest",
+            "the one with fewest bytes",
+            "the least in size",
+            "the tiniest",
+            "the one taking least space",
+            "the one of minimum size",
+        ),
+    ),
 ):
     entry(
-        f"{_name}_found", PATHS, PATHS, draw=lambda d, what=_what: _ranked(d, what),  # type: ignore[misc]
-        reference=lambda w, x, p, what=_what, sign=_sign: [min(x, key=lambda q: sign * (w.file(q).age_seconds if what == "age" else len(w.file(q).data)))],  # type: ignore[misc]
-        ways=(f"xargs -d '\\n' ls {_flags} | head -n 1", f"xargs -d '\\n' stat -c '%{'Y' if _what == 'age' else 's'} %n' | sort -{'n' if _name in ('oldest', 'smallest') else 'rn'} | sed 1q | cut -d' ' -f2-"),
-        then=tuple(f"{verb} {_s} {of} {{x}}" for _s, (verb, of) in zip(_synonyms, (("show only", "of"), ("print just", "of"), ("which is", "of"), ("pick", "among"), ("from these give", "of"), ("name", "among")), strict=True)),
+        f"{_name}_found",
+        PATHS,
+        PATHS,
+        draw=lambda d, what=_what: _ranked(d, what),  # type: ignore[misc]
+        reference=lambda w, x, p, what=_what, sign=_sign: [
+            min(x, key=lambda q: sign * (w.file(q).age_seconds if what == "age" else len(w.file(q).data)))
+        ],  # type: ignore[misc]
+        ways=(
+            f"xargs -d '\\n' ls {_flags} | head -n 1",
+            f"xargs -d '\\n' stat -c '%{'Y' if _what == 'age' else 's'} %n' | sort -{'n' if _name in ('oldest', 'smallest') else 'rn'} | sed 1q | cut -d' ' -f2-",
+        ),
+        then=tuple(
+            f"{verb} {_s} {of} {{x}}"
+            for _s, (verb, of) in zip(
+                _synonyms,
+                (
+                    ("show only", "of"),
+                    ("print just", "of"),
+                    ("which is", "of"),
+                    ("pick", "among"),
+                    ("from these give", "of"),
+                    ("name", "among"),
+                ),
+                strict=True,
+            )
+        ),
     )

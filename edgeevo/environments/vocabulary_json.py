@@ -86,8 +86,8 @@ def _json_python(expression: str) -> str:
 entry(
     "json_field", START, LINES, draw=_key, reference=lambda w, x, p: [str(row[p["key"]]) for row in objects(w, p)],
     ways=("jq -r '.[].{key:raw}' {file}", _json_python('[print(o["{key:raw}"]) for o in d]'), "jq -r 'map(.{key:raw})[]' {file}"),
-    asks=("print the {key} of every object in the JSON file {file}", "list all {key} values in {file}, one per line", "what are the {key}s of the entries in {file}?", "{file}: {key} of each element", "extract the field {key} from each item of {file}",
-          "go through the JSON list in {file} and show only {key}", "get every {key} out of {file} (JSON), no quotes"),
+    asks=("print the {key} of every object in the JSON file {file}", "list all {key} values in {file}, one per line", "what does each entry in {file} have as {key}?", "{file}: {key} of each element", "extract the field {key} from each item of {file}",
+          "go through the JSON list in {file} and show only {key}", "get every {key} out of {file} (JSON) without quotes"),
     nouns=("the {key} of every object in {file}", "all {key} values in the JSON file {file}", "the field {key} of each element of {file}", "every {key} in the JSON list {file}", "what the entries of {file} have as {key}"),
 )
 entry(

@@ -78,7 +78,7 @@ entry(
     asks=("count the [empty|blank] lines in {in}", "how many lines of {in} are empty?", "number of blank lines in {in}", "{in}: how many empty lines?", "tell me how often {in} has a line with nothing on it", "find out how many blank lines {in} contains",
           "give the count of lines in {in} that hold no text"),
     nouns=("the number of blank lines in {in}", "how many empty lines {in} has", "the count of lines without text in {in}", "how many lines of {in} are blank", "the amount of empty lines in {in}"),
-    then=("count the blank ones among {x}", "tell me how many of {x} are empty", "print the number of empty lines in {x}", "report how many of {x} hold no text", "give the count of blank lines in {x}", "count how many empty ones {x} include"),
+    then=("count the blank ones among {x}", "tell me how many of {x} are empty", "print the number of empty lines in {x}", "report how many of {x} hold no text", "give the count of blank lines in {x}", "count how many empty ones are among {x}"),
 )
 entry(
     "remove_blank.in_place", START, TREE, draw=_draft_file, reference=lambda w, x, p: _edit(w, p, [line for line in w.lines(p["file"]) if line]),

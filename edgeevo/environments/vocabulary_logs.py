@@ -150,7 +150,7 @@ entry(
 entry(
     "field_distinct", TEXT, LINES, draw=_field, reference=lambda w, x, p: sorted(set(_cut(x, p))),
     ways=("awk '{print ${n:raw}}' {in} | sort -u", "awk '!s[${n:raw}]++{print ${n:raw}}' {in} | sort", "tr -s ' ' {<in} | cut -d' ' -f{n} | sort | uniq"),
-    asks=("list the [distinct|different|unique] values of field {n} in {in}, sorted", "which different words stand in column {n} of {in}? in order", "show each value of the {n}. blank-separated field of {in} once, sorted", "{in}: unique entries of column {n}, sorted",
+    asks=("list the [distinct|different|unique] values of field {n} in {in}, sorted", "which different words stand in column {n} of {in}? in order", "show each value of the {n:th} blank-separated field of {in} once, sorted", "{in}: unique entries of column {n}, sorted",
           "take word {n} of every line in {in}, sort and drop duplicates", "what values does column {n} of {in} have, without repeats and alphabetically?", "sorted unique column {n} of {in}"),
     nouns=("the distinct values of field {n} in {in}, sorted", "the different words in column {n} of {in} in order", "the sorted unique values of column {n} of {in}", "each value of word {n} in {in} once, alphabetically",
            "what field {n} of {in} can be, sorted and without repeats"),
@@ -161,7 +161,7 @@ entry(
     "field_tally", TEXT, LINES, draw=_field, unordered=True, reference=lambda w, x, p: [f"{c} {k}" for k, c in sorted(Counter(_cut(x, p)).items())],
     ways=("awk '{print ${n:raw}}' {in} | sort | uniq -c", "awk '{c[${n:raw}]++}END{for(k in c)print c[k],k}' {in}", "tr -s ' ' {<in} | cut -d' ' -f{n} | sort | uniq -c"),
     asks=("count how often each value of field {n} occurs in {in}", "for every different word in column {n} of {in} show its count", "tally column {n} of {in}", "{in}: lines per value of field {n}", "how many lines of {in} are there for each word {n}? count first",
-          "group {in} by its {n}. blank-separated field and count", "count and value for all entries in column {n} of {in}"),
+          "group {in} by its {n:th} blank-separated field and count", "count and value for all entries in column {n} of {in}"),
     nouns=("how often each value of field {n} occurs in {in}", "the counts of the different words in column {n} of {in}", "a tally of column {n} in {in}", "the number of lines in {in} per value of field {n}",
            "count and value for column {n} of {in}"),
     then=("count how often each value of field {n} occurs in {x}", "tally column {n} of {x}", "group {x} by word {n} and count", "show each value of column {n} in {x} with its count", "for every field {n} of {x} print how many lines have it",
@@ -171,7 +171,7 @@ entry(
     "field_top", TEXT, VALUE, draw=_top, reference=lambda w, x, p: [Counter(_cut(x, p)).most_common(1)[0][0]],
     ways=("awk '{print ${n:raw}}' {in} | sort | uniq -c | sort -rn | head -n 1 | awk '{print $2}'", "awk '{c[${n:raw}]++}END{for(k in c)if(c[k]>m){m=c[k];t=k}print t}' {in}",
           "perl -lane '$c{$F[{n:raw}-1]}++;END{print((sort{$c{$b}<=>$c{$a}}keys %c)[0])}' {in}"),
-    asks=("what is the most frequent value of field {n} in {in}?", "print the word that occurs most often in column {n} of {in}, without its count", "find the commonest entry of the {n}. blank-separated column in {in}", "{in}: top value of field {n}, value only",
+    asks=("what is the most frequent value of field {n} in {in}?", "print the word that occurs most often in column {n} of {in}, without its count", "find the commonest entry of the {n:th} blank-separated column in {in}", "{in}: top value of field {n}, value only",
           "who or what comes up most in column {n} of {in}?", "get only the most common word {n} over all lines of {in}", "most frequent column {n} value in {in}"),
     nouns=("the most frequent value of field {n} in {in}", "the word that occurs most often in column {n} of {in}", "the commonest entry of column {n} in {in}", "the top value of field {n} over all lines of {in}", "what column {n} of {in} says most often"),
     then=("print the most frequent value of field {n} of {x}", "find the word that occurs most often in column {n} of {x}", "tell me the commonest entry of column {n} in {x}", "give only the top value of field {n} of {x}",
@@ -184,7 +184,7 @@ entry(
           "show how many times the most common line of {in} appears, followed by the line", "count the lines of {in} and give the top one", "most frequent line plus its number of occurrences, {in}"),
     nouns=("the most frequent line of {in} with its count", "count and text of the commonest line in {in}", "the line that occurs most often in {in}, count first", "the top line of {in} by frequency, with count", "the most repeated line in {in} and its count"),
     then=("show the most frequent of {x} with its count", "find the commonest of {x}, count first", "print which of {x} occurs most often and how many times", "count {x} and give the top one with its count", "report the most repeated of {x} with the count",
-          "pick the one that {x} contain most often, together with its count"),
+          "pick the one that comes up most often in {x}, together with its count"),
 )
 entry(
     "top_word", TEXT, VALUE, draw=_top_word, reference=lambda w, x, p: [f"{c} {k}" for k, c in Counter(" ".join(x).split()).most_common(1)],
@@ -192,7 +192,7 @@ entry(
     asks=("which word occurs most often in {in}? show count and word", "print the most frequent word of {in} with its count", "find the commonest word in {in}, count first", "{in}: most used word, with count",
           "show how many times the most common word of {in} appears, then the word", "count all words of {in} and give me the top one", "what word is used most in {in} and how often?"),
     nouns=("the most frequent word of {in} with its count", "count and word for the commonest word in {in}", "the word used most often in {in}, count first", "the top word of {in} by frequency, with count", "the most used word in {in} and its count"),
-    then=("show the most frequent word of {x} with its count", "find the commonest word in {x}, count first", "print which word {x} contain most often and how many times", "count all words of {x} and give the top one with its count",
+    then=("show the most frequent word of {x} with its count", "find the commonest word in {x}, count first", "print which word comes up most often in {x} and how many times", "count all words of {x} and give the top one with its count",
           "report the most used word in {x} with the count", "pick the word that occurs most in {x}, together with its count"),
 )
 entry(

@@ -105,8 +105,8 @@ entry(
     "grep_starts", TEXT, LINES, draw=lambda d: _edge(d, 0), reference=lambda w, x, p: [line for line in x if line.startswith(p["word"])],
     ways=("grep '^{word:raw}' {in}", "awk -v w={word} 'index($0,w)==1' {in}", "sed -n '/^{word:raw}/p' {in}"),
     asks=("show lines of {in} that [start|begin] with {word}", "which lines in {in} begin with {word}?", "find every line starting with {word} in {in}", "{in}: lines beginning with {word}", "print what in {in} has {word} at the start of the line",
-          "search {in} for {word} at the beginning of lines only", "list the lines of {in} whose first characters are {word}"),
-    nouns=("the lines of {in} that start with {word}", "every line beginning with {word} in {in}", "lines in {in} with {word} at the very start", "the lines of {in} opening with {word}", "all lines of {in} whose first word is {word}"),
+          "search {in} for {word} at the beginning of lines only", "list the lines of {in} that open with {word}"),
+    nouns=("the lines of {in} that start with {word}", "every line beginning with {word} in {in}", "lines in {in} with {word} at the very start", "what {in} has with {word} at the start of a line", "all lines of {in} whose first characters are {word}"),
     then=("keep only those of {x} that start with {word}", "show which of {x} begin with {word}", "filter {x} for a leading {word}", "from {x} print whatever starts with {word}", "drop all of {x} not beginning with {word}",
           "restrict {x} to the ones opening with {word}"),
 )
@@ -114,8 +114,8 @@ entry(
     "grep_ends", TEXT, LINES, draw=lambda d: _edge(d, -1), reference=lambda w, x, p: [line for line in x if line.endswith(p["word"])],
     ways=("grep '{word:raw}$' {in}", "sed -n '/{word:raw}$/p' {in}", "perl -ne 'print if /{word:raw}$/' {in}"),
     asks=("show lines of {in} that end [in|with] {word}", "which lines in {in} end with {word}?", "find every line ending in {word} in {in}", "{in}: lines with {word} at the end", "print what in {in} has {word} as the last thing on the line",
-          "search {in} for {word} at line ends only", "list the lines of {in} whose final word is {word}"),
-    nouns=("the lines of {in} that end with {word}", "every line ending in {word} in {in}", "lines in {in} with {word} at the very end", "the lines of {in} closing with {word}", "all lines of {in} whose last word is {word}"),
+          "search {in} for {word} at line ends only", "list the lines of {in} that finish with {word}"),
+    nouns=("the lines of {in} that end with {word}", "every line ending in {word} in {in}", "lines in {in} with {word} at the very end", "the lines of {in} closing with {word}", "all lines of {in} whose last characters are {word}"),
     then=("keep only those of {x} that end with {word}", "show which of {x} end in {word}", "filter {x} for a trailing {word}", "from {x} print whatever ends with {word}", "drop all of {x} not ending in {word}",
           "restrict {x} to the ones that finish with {word}"),
 )
@@ -186,7 +186,7 @@ entry(
           "count {word} in {in}, each appearance counts", "how often is {word} written in {in}, counting repeats within a line?", "tell me the number of all {word} matches in {in}"),
     nouns=("the number of occurrences of {word} in {in}", "how many times {word} occurs in {in} altogether", "the total of all {word} matches in {in}", "how often {in} says {word}, counting every appearance",
            "the count of all appearances of {word} in {in}"),
-    then=("count every occurrence of {word} in {x}", "tell me how many times {word} occurs in {x} altogether", "print the total of all {word} matches in {x}", "report how often {x} say {word}, counting each appearance",
+    then=("count every occurrence of {word} in {x}", "tell me how many times {word} occurs in {x} altogether", "print the total of all {word} matches in {x}", "report how often {word} is said in {x}, counting each appearance",
           "give the number of occurrences of {word} within {x}", "count all appearances of {word} in {x}, several per line too"),
 )
 entry(

@@ -56,7 +56,7 @@ entry(
     asks=("add up the numbers in {in}", "what is the [sum|total] of {in}?", "sum [up|] all [numbers|values] of {in}", "calculate the total of the numbers listed in {in}", "{in}: sum", "how much do the lines of {in} add up to?",
           "i need the grand total for {in}", "total of {in}"),
     nouns=("the sum of the numbers in {in}", "the total of all values in {in}", "what the numbers of {in} add up to", "all numbers of {in} added together", "the grand total of {in}"),
-    then=("add up {x}", "sum {x}", "calculate the total of {x}", "tell me what {x} add up to", "print the sum of {x}", "total {x}"),
+    then=("add up {x}", "sum {x}", "calculate the total of {x}", "tell me the sum you get from {x}", "print the sum of {x}", "total {x}"),
 )
 entry(
     "max", NUMBERS, VALUE, draw=_some, reference=lambda w, x, p: [str(max(map(int, x)))],
@@ -80,7 +80,7 @@ entry(
     asks=("what is the average of the numbers in {in}?", "compute the mean of {in}", "average the values in {in}", "{in}: mean value", "print the arithmetic mean of all numbers in {in}",
           "how large are the numbers in {in} on average?", "average of {in}"),
     nouns=("the average of the numbers in {in}", "the mean of {in}", "the arithmetic mean of the values in {in}", "the average value of {in}", "the mean of all the numbers stored in {in}"),
-    then=("compute the average of {x}", "average {x}", "print the mean of {x}", "tell me the arithmetic mean of {x}", "report the average of {x}", "give me how large {x} are on average"),
+    then=("compute the average of {x}", "average {x}", "print the mean of {x}", "tell me the arithmetic mean of {x}", "report the average of {x}", "give me the mean that results from {x}"),
 )
 entry(
     "average.two_decimals", NUMBERS, VALUE, draw=_some, reference=lambda w, x, p: [f"{sum(map(int, x)) / len(x):.2f}"],
@@ -90,7 +90,7 @@ entry(
     nouns=("the average of the numbers in {in} with two decimals", "the mean of {in} to 2 decimal places", "the arithmetic mean of the values in {in}, two digits after the point",
            "the average value of {in}, 2 decimals", "the mean of all the numbers stored in {in}, exactly two decimals"),
     then=("compute the average of {x} with two decimals", "average {x} to 2 decimal places", "print the mean of {x}, two digits after the point", "tell me the arithmetic mean of {x} with 2 decimals",
-          "report the average of {x}, exactly two decimals", "give me how large {x} are on average, 2 decimals"),
+          "report the average of {x}, exactly two decimals", "give me the mean that results from {x}, 2 decimals"),
 )
 entry(
     "numbers_above", NUMBERS, NUMBERS, draw=_limit, reference=_keep(lambda v, limit: v > limit),

@@ -52,7 +52,7 @@ entry(
           "how many times is there a line with {word} in {in}?", "{in}: count [lines having|the lines with] {word}"),
     nouns=("the number of lines in {in} that contain {word}", "how many lines of {in} mention {word}", "the count of lines with {word} in {in}", "the amount of {word} lines in {in}"),
     then=("count those of {x} that contain {word}", "count how many of {x} mention {word}", "tell me how many of {x} have {word} in them", "give the number of {x} with {word}",
-          "report how many {x} contain {word}"),
+          "report how many among {x} contain {word}"),
 )
 entry(
     "count_words", TEXT, VALUE,
@@ -61,7 +61,7 @@ entry(
     asks=("count the words in {in}", "how many words [does {in} have|are in {in}]?", "number of words of {in}", "give me the word count of {in}", "{in}: how many words?",
           "find the total number of words in {in}"),
     nouns=("the number of words in {in}", "the word count of {in}", "how many words {in} has", "the total of words in {in}"),
-    then=("count the words in {x}", "tell me how many words {x} have", "give the word count of {x}", "count all words of {x}", "print the number of words in {x}"),
+    then=("count the words in {x}", "tell me how many words there are in {x}", "give the word count of {x}", "count all words of {x}", "print the number of words in {x}"),
 )
 entry(
     "count_bytes", TEXT, VALUE, exact=True,
@@ -70,7 +70,7 @@ entry(
     asks=("count the bytes [in|of] {in}", "how many bytes [does {in} have|is {in}]?", "size of {in} in bytes", "how big is {in} in bytes?", "tell me the byte size of {in}",
           "print the size of {in} (bytes)"),
     nouns=("the number of bytes in {in}", "the size in bytes of {in}", "how many bytes {in} has", "the byte count of {in}"),
-    then=("count the bytes of {x}", "tell me how many bytes {x} take", "give the size of {x} in bytes", "print the number of bytes in {x}", "measure {x} in bytes"),
+    then=("count the bytes of {x}", "tell me how many bytes there are in {x}", "give the size of {x} in bytes", "print the number of bytes in {x}", "measure {x} in bytes"),
 )
 entry(
     "count_distinct", TEXT, VALUE, exact=True,
@@ -279,7 +279,7 @@ entry(
     reference=lambda w, x, p: [line.split()[int(p["n"]) - 1] for line in x],
     ways=("awk '{print ${n:raw}}' {in}", "tr -s ' ' {<in} | cut -d' ' -f{n}"),
     asks=("print [column|field] {n} of {in}", "show the [column|field] number {n} of every line in {in}", "take word {n} of each line of {in}", "extract column {n} from {in}", "what is in column {n} of {in}?",
-          "{in}: field {n} only", "cut out the {n}. field of {in} (split at blanks)"),
+          "{in}: field {n} only", "cut out the {n:th} field of {in} (split at blanks)"),
     nouns=("column {n} of {in}", "field {n} of each line in {in}", "the word number {n} of every line in {in}", "the values in column {n} of {in}"),
     then=("take column {n} of {x}", "print field {n} of {x}", "keep only word {n} of each of {x}", "extract the column {n} from {x}", "reduce {x} to field {n}"),
 )

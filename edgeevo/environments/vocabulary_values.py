@@ -21,12 +21,12 @@ def _day(text: str) -> datetime.date:
 
 def _sequence(d: Draw) -> Params:
     low = d.rng.randint(1, 50)
-    return {"n": str(low), "m": str(low + d.rng.randint(3, 12))}
+    return {"first": str(low), "last": str(low + d.rng.randint(3, 12))}
 
 
 def _stepped(d: Draw) -> Params:
     low, step = d.rng.randint(0, 20), d.rng.randint(2, 10)
-    return {"n": str(low), "step": str(step), "m": str(low + step * d.rng.randint(3, 8))}
+    return {"first": str(low), "step": str(step), "last": str(low + step * d.rng.randint(3, 8))}
 
 
 def _factors(d: Draw) -> Params:
@@ -39,18 +39,18 @@ def _two_dates(d: Draw) -> Params:
 
 
 entry(
-    "sequence", START, NUMBERS, draw=_sequence, reference=lambda w, x, p: [str(v) for v in range(int(p["n"]), int(p["m"]) + 1)],
-    ways=("seq {n} {m}", "printf '%s\\n' {{n:raw}..{m:raw}}", "for ((i={n:raw};i<={m:raw};i++)); do echo $i; done"),
-    asks=("print the numbers from {n} to {m}, one per line", "count from {n} up to {m}", "list all integers {n} through {m}, each on its own line", "show every whole number between {n} and {m}, both included", "numbers {n} to {m} please, a line each",
-          "generate the sequence {n}..{m}", "write out {n}, the next number and so on until {m}, line by line"),
-    nouns=("the numbers from {n} to {m}, one per line", "all integers {n} through {m}", "every whole number between {n} and {m} inclusive", "the sequence {n}..{m} line by line", "the count from {n} up to {m}"),
+    "sequence", START, NUMBERS, draw=_sequence, reference=lambda w, x, p: [str(v) for v in range(int(p["first"]), int(p["last"]) + 1)],
+    ways=("seq {first} {last}", "printf '%s\\n' {{first:raw}..{last:raw}}", "for ((i={first:raw};i<={last:raw};i++)); do echo $i; done"),
+    asks=("print the numbers from {first} to {last}, one per line", "count from {first} up to {last}", "list all integers {first} through {last}, each on its own line", "show every whole number between {first} and {last}, both included", "numbers {first} to {last} please, a line each",
+          "generate the sequence {first}..{last}", "write out {first}, the next number and so on until {last}, line by line"),
+    nouns=("the numbers from {first} to {last}, one per line", "all integers {first} through {last}", "every whole number between {first} and {last} inclusive", "the sequence {first}..{last} line by line", "the count from {first} up to {last}"),
 )
 entry(
-    "sequence.step", START, NUMBERS, draw=_stepped, reference=lambda w, x, p: [str(v) for v in range(int(p["n"]), int(p["m"]) + 1, int(p["step"]))],
-    ways=("seq {n} {step} {m}", "printf '%s\\n' {{n:raw}..{m:raw}..{step:raw}}", "for ((i={n:raw};i<={m:raw};i+={step:raw})); do echo $i; done"),
-    asks=("print the numbers from {n} to {m} in steps of {step}, one per line", "count from {n} up to {m} by {step}", "list {n}, then always {step} more, until {m}, each on its own line", "show every number between {n} and {m} with a distance of {step}, ends included",
-          "numbers {n} to {m}, step {step}, a line each", "generate the sequence {n}..{m} with increment {step}", "starting at {n}, add {step} again and again up to {m} and print each value"),
-    nouns=("the numbers from {n} to {m} in steps of {step}", "every number from {n} up to {m} by {step}", "the sequence {n}..{m} with increment {step}", "the count from {n} to {m}, step {step}", "{n} and always {step} more until {m}, line by line"),
+    "sequence.step", START, NUMBERS, draw=_stepped, reference=lambda w, x, p: [str(v) for v in range(int(p["first"]), int(p["last"]) + 1, int(p["step"]))],
+    ways=("seq {first} {step} {last}", "printf '%s\\n' {{first:raw}..{last:raw}..{step:raw}}", "for ((i={first:raw};i<={last:raw};i+={step:raw})); do echo $i; done"),
+    asks=("print the numbers from {first} to {last} in steps of {step}, one per line", "count from {first} up to {last} by {step}", "list {first}, then always {step} more, until {last}, each on its own line", "show every number between {first} and {last} with a distance of {step}, ends included",
+          "numbers {first} to {last}, step {step}, a line each", "generate the sequence {first}..{last} with increment {step}", "starting at {first}, add {step} again and again up to {last} and print each value"),
+    nouns=("the numbers from {first} to {last} in steps of {step}", "every number from {first} up to {last} by {step}", "the sequence {first}..{last} with increment {step}", "the count from {first} to {last}, step {step}", "{first} and always {step} more until {last}, line by line"),
 )
 entry(
     "date_add", START, VALUE, draw=lambda d: {"date": _date(d).isoformat(), "n": d.number(2, 60)}, reference=lambda w, x, p: [(_day(p["date"]) + datetime.timedelta(int(p["n"]))).isoformat()],

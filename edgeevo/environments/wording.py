@@ -17,12 +17,14 @@ from edgeevo.domain import Split, derive_seed
 PATHS = {"dir", "dir2", "file", "file2", "src", "dst", "out", "in", "link", "archive"}
 QUOTED = {"word", "word2", "column", "level", "char", "old", "new", "text", "key", "value", "name", "glob", "user", "member"}
 NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
 HERE = ("the current directory", "this directory", "the current folder", "this folder", "the working directory")
 OPENERS = ("", "", "", "", "", "please ", "can you ", "could you ", "i need you to ", "i want to ", "help me ", "would you ")
 CLOSERS = ("", "", "", ".", ".", " please")
 FRAGMENT = frozenset(
     "number which what how where who all the first last top bottom everything every names files lines non in on from recently are is does "
-    "line size reverse {in} empty executables rows values".split()
+    "line size reverse {in} empty executables rows values unique largest smallest lowest highest longest most maximum minimum mean hex "
+    "sorted numbers days row slow comma-separated".split()
 )  # requests that begin so are no imperatives: no "please" or "can you" before them
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _SLOT = re.compile(r"\{(<?\w+)(?::(\w+))?\}")
@@ -109,12 +111,25 @@ class Speaker:
             return f".{value}" if self.style.dotted_ext else value
         return value
 
+    def ordinal(self, value: str, rng: Random) -> str:
+        """A place in a row as a person writes it: third, 3rd, 3."""
+        number = int(value)
+        if self.style.number_words and number < len(ORDINALS):
+            return ORDINALS[number]
+        ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")  # noqa: PLR2004 - 11th, 12th, 13th
+        return rng.choice((f"{number}{ending}", f"{number}."))
+
     def fill(self, template: str, params: dict[str, str], rng: Random) -> str:
-        """A wording template with its choices made and its values said."""
+        """A wording template with its choices made and its values said; `{n:th}` is said as an ordinal."""
         chosen = template
         while _CHOICE.search(chosen):
             chosen = _CHOICE.sub(lambda m: rng.choice(m.group(1).split("|")), chosen, count=1)
-        return " ".join(_SLOT.sub(lambda m: self.say(m.group(1), params[m.group(1)], rng), chosen).split())
+
+        def said(match: re.Match[str]) -> str:
+            name, form = match.group(1), match.group(2)
+            return self.ordinal(params[name], rng) if form == "th" else self.say(name, params[name], rng)
+
+        return " ".join(_SLOT.sub(said, chosen).split())
 
     def shell(self, way: str, params: dict[str, str], *, piped: bool) -> str:
         """A way with its values quoted for the shell; `piped` leaves the input file out."""
@@ -138,7 +153,8 @@ def polish(sentence: str, rng: Random, *, opens_with_value: bool) -> str:
     A request that `opens_with_value` keeps its first letter: it may be a path.
     """
     question = sentence.endswith("?")
-    fragment = sentence.split(maxsplit=1)[0].lower().rstrip(":,") in FRAGMENT
+    first, second = [*sentence.lower().split(maxsplit=2), "", ""][:2]
+    fragment = first.rstrip(":,") in FRAGMENT or second == "of"
     opener = "" if question or opens_with_value or fragment else rng.choice(OPENERS)
     sentence = opener + sentence
     if not opens_with_value and rng.random() < 0.6:  # noqa: PLR2004 - most people begin with a capital

@@ -15,6 +15,7 @@ from random import Random
 
 from edgeevo.domain import Direction, Environment, Split, Task, derive_seed
 from edgeevo.environments.program import render
+from edgeevo.environments.splits import split_of
 from edgeevo.errors import SandboxError, TaskError
 from edgeevo.events import EnvironmentAdmitted, EnvironmentRejected, Event, Evidence, LineageMoved
 from edgeevo.evolution.lineage import END, Pool
@@ -75,14 +76,17 @@ class Harness:
             if proposal is None:
                 continue
             place += 1
-            event = self._build(_child_of(parent, proposal), proposal, parent, place)
-            yield from self._once(pool, event)
+            child = _child_of(parent, proposal)
+            if (child.lineage, child.generation, place) in pool.tried:
+                continue  # measured and rejected in an earlier part of this night: an admitted one would be the lineage's latest
+            event = self._build(child, proposal, parent, place)
+            yield event
             if isinstance(event, EnvironmentAdmitted):
                 return
         yield LineageMoved(lineage=parent.lineage, generation=parent.generation, action=END, passed=0, attempts=0)
 
     @staticmethod
-    def _once(pool: Pool, event: EnvironmentAdmitted | EnvironmentRejected) -> Iterator[Event]:
+    def _once(pool: Pool, event: EnvironmentRejected) -> Iterator[Event]:
         """The event, unless an earlier part of this night has recorded it already."""
         if (event.environment.lineage, event.environment.generation, event.place) not in pool.tried:
             yield event
@@ -91,11 +95,19 @@ class Harness:
     def _rejected(parent: Environment, proposal: Proposal, place: int, reason: Rejection, detail: str) -> EnvironmentRejected:
         return EnvironmentRejected(environment=_child_of(parent, proposal), place=place, reason=reason, detail=detail)
 
-    def _build(self, child: Environment, proposal: Proposal | None, parent: Environment | None, place: int) -> EnvironmentAdmitted | EnvironmentRejected:
-        """The environment loop: render and measure, once more with other dice when a verifier objects."""
+    def _build(
+        self, child: Environment, proposal: Proposal | None, parent: Environment | None, place: int
+    ) -> EnvironmentAdmitted | EnvironmentRejected:
+        """The environment loop: render and measure, once more with other dice when a verifier objects.
+
+        What is held out is refused here as well, whoever proposed it.
+        """
+        if (split := split_of(child.program)) is not Split.PRACTICE:
+            return EnvironmentRejected(environment=child, place=place, reason=Rejection.HELD_OUT, detail=f"belongs to {split}")
         evidence: tuple[Evidence, ...] = ()
         reason, detail = Rejection.NO_INSTANCE, ""
         for repair in range(REPAIRS + 1):
+            evidence = ()
             try:
                 task = self._render(child, repair)
                 evidence = tuple(examine(task, proposal, parent, self.sandbox))

@@ -60,7 +60,14 @@ def pack(sequences: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Packed:
                 rows.append(start + place - prefix)
                 targets.append(tokens[place + 1])
     as_tensor = torch.tensor
-    return Packed(as_tensor(tokens_out), as_tensor(positions), tuple(spans), prefix, as_tensor(rows, dtype=torch.int64), as_tensor(targets, dtype=torch.int64))
+    return Packed(
+        as_tensor(tokens_out),
+        as_tensor(positions),
+        tuple(spans),
+        prefix,
+        as_tensor(rows, dtype=torch.int64),
+        as_tensor(targets, dtype=torch.int64),
+    )
 
 
 @dataclass
@@ -161,7 +168,9 @@ class LoraLlama:
 
     # --- one layer, forward and backward ------------------------------------------------------------------------------
 
-    def _layer(self, layer: LayerWeights, hidden: Tensor, batch: Packed, turn: tuple[Tensor, Tensor], only: Tensor | None) -> tuple[Tensor, dict[str, Any]]:
+    def _layer(
+        self, layer: LayerWeights, hidden: Tensor, batch: Packed, turn: tuple[Tensor, Tensor], only: Tensor | None
+    ) -> tuple[Tensor, dict[str, Any]]:
         record: dict[str, Any] = {"only": only}
         normed, inverse = self._norm(hidden)
         qkv, low = self._linear(layer, QKV, normed)
@@ -235,7 +244,9 @@ class LoraLlama:
             out[:, start:end].addmm_(low[:, place * self.rank : (place + 1) * self.rank], b.t().to(self.dtype), alpha=self.scale)
         return low
 
-    def _linear_backward(self, layer: LayerWeights, group: int, d_out: Tensor, x: Tensor, low: Tensor, *, frozen_too: bool = True) -> Tensor:
+    def _linear_backward(
+        self, layer: LayerWeights, group: int, d_out: Tensor, x: Tensor, low: Tensor, *, frozen_too: bool = True
+    ) -> Tensor:
         """Adds to the gradients of A and B; returns the gradient for the input (only LoRA's share unless `frozen_too`)."""
         d_low = torch.empty_like(low)
         for place, (b, (start, end)) in enumerate(zip(layer.b[group], layer.splits[group], strict=True)):
@@ -259,7 +270,12 @@ class LoraLlama:
         start, end = span
         group, length = self.heads // self.key_heads, end - start
         split_q, split_k = self.heads * self.width, (self.heads + self.key_heads) * self.width
-        queries = qkv[start:end, :split_q].view(length, self.key_heads, group, self.width).permute(1, 2, 0, 3).reshape(self.key_heads, group * length, self.width)
+        queries = (
+            qkv[start:end, :split_q]
+            .view(length, self.key_heads, group, self.width)
+            .permute(1, 2, 0, 3)
+            .reshape(self.key_heads, group * length, self.width)
+        )
         both = qkv[start:end, split_q:]
         if prefix and start >= prefix:
             both = torch.cat([qkv[:prefix, split_q:], both])

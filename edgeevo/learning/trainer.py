@@ -44,7 +44,9 @@ class Example(Value):
 
 
 class TrainRequest(Value):
-    """What to train. `learning_rate` is reached after the warm-up and falls to 0 in a straight line; `out_dir` holds checkpoint and result.
+    """What to train; `out_dir` holds checkpoint and result.
+
+    `learning_rate` is reached after the warm-up and falls to 0 in a straight line.
 
     `first_layer` leaves the layers below it as they are (cheaper, less able). `micro_tokens` bounds the memory: about 0.7 MB per token.
     `stop_after_steps` ends early as SIGTERM would, after so many steps of this run (0 = never).
@@ -72,7 +74,15 @@ class TrainRequest(Value):
     @property
     def recipe_id(self) -> str:
         """Hash of everything that the steps depend on; a checkpoint of another recipe is not resumed."""
-        free = {"out_dir": "", "weights_dir": "", "threads": 0, "micro_tokens": 0, "checkpoint_seconds": 0.0, "resume": False, "stop_after_steps": 0}
+        free = {
+            "out_dir": "",
+            "weights_dir": "",
+            "threads": 0,
+            "micro_tokens": 0,
+            "checkpoint_seconds": 0.0,
+            "resume": False,
+            "stop_after_steps": 0,
+        }
         return content_id([Path(self.weights_dir).name, msgspec.structs.replace(self, **free)])
 
 
@@ -151,8 +161,8 @@ def choose_format(wish: str) -> torch.dtype:
     """bfloat16 only where the processor multiplies it itself; elsewhere it is emulated and slower than float32."""
     if wish != "auto":
         return torch.bfloat16 if wish == "bfloat16" else torch.float32
-    native = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported() and bool(torch.cpu._is_avx512_bf16_supported())
-    return torch.bfloat16 if native else torch.float32
+    able = torch.cpu.get_capabilities()
+    return torch.bfloat16 if able.get("avx512_bf16") or able.get("amx_bf16") else torch.float32
 
 
 class Training:
@@ -163,12 +173,20 @@ class Training:
         self.request = request
         for number, example in enumerate(request.examples):
             if len(example.tokens) != len(example.mask) or not any(example.mask[1:]):
-                raise ModelError(f"example {number} has nothing to learn", hint="its mask must be as long as its tokens and hold a 1 after the first")
+                raise ModelError(
+                    f"example {number} has nothing to learn", hint="its mask must be as long as its tokens and hold a 1 after the first"
+                )
         if not request.examples:
             raise ModelError("nothing to train on: 0 examples", hint="wait until practice has verified successes")
         torch.set_num_threads(request.threads)
         self.peft = _peft_model(request)
-        self.model = LoraLlama(self.peft.base_model.model, rank=request.rank, alpha=request.alpha, first_layer=request.first_layer, dtype=choose_format(request.number_format))
+        self.model = LoraLlama(
+            self.peft.base_model.model,
+            rank=request.rank,
+            alpha=request.alpha,
+            first_layer=request.first_layer,
+            dtype=choose_format(request.number_format),
+        )
         self._exchange(into_peft=False)
         self.mean, self.square = torch.zeros_like(self.model.values), torch.zeros_like(self.model.values)
         self.progress = Progress(recipe_id=request.recipe_id)
@@ -188,7 +206,9 @@ class Training:
                     target.copy_(source)
                     found += 1
         if found != len(ours):
-            raise ModelError(f"PEFT made {found} adapter matrices, expected {len(ours)}", hint="use the locked versions of peft and transformers")
+            raise ModelError(
+                f"PEFT made {found} adapter matrices, expected {len(ours)}", hint="use the locked versions of peft and transformers"
+            )
 
     def step(self, batch: Sequence[Example], rate: float, stopping: Stopping) -> float:
         """One optimiser step on the mean loss over all action tokens of `batch`; returns that loss in nats."""
@@ -252,15 +272,16 @@ class Training:
 
 
 def _peft_model(request: TrainRequest) -> Any:
-    import transformers  # here and not above: it takes seconds, and a wrong request should fail first
-    from peft import LoraConfig, get_peft_model
+    # Here and not above: it takes seconds, and a wrong request should fail first.
+    import transformers  # noqa: PLC0415
+    from peft import LoraConfig, get_peft_model  # noqa: PLC0415
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     model = transformers.AutoModelForCausalLM.from_pretrained(request.weights_dir, dtype=torch.float32)
     config = LoraConfig(
         r=request.rank,
-        lora_alpha=request.alpha,  # type: ignore[arg-type]  # annotated int, used as a number
+        lora_alpha=request.alpha,
         lora_dropout=0.0,
         bias="none",
         task_type="CAUSAL_LM",
@@ -272,7 +293,7 @@ def _peft_model(request: TrainRequest) -> Any:
 
 
 def keep_memory() -> None:
-    """Tell malloc to keep freed memory: every step needs the same again, and fresh pages cost a tenth of the step. Raises nothing."""
+    """Tell malloc to keep freed memory: every step needs the same again, and fresh pages cost time. Raises nothing."""
     with contextlib.suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None)
         libc.mallopt(M_MMAP_MAX, 0)
@@ -299,7 +320,14 @@ def train(request: TrainRequest, stopping: Stopping) -> Iterator[dict[str, Any]]
     try:
         for number in range(first, len(plan)):
             loss = training.step([request.examples[i] for i in plan[number]], rate_at(number, len(plan), request), stopping)
-            yield {"kind": "step", "step": number + 1, "steps": len(plan), "loss": loss, "tokens": training.progress.tokens, "seconds": elapsed()}
+            yield {
+                "kind": "step",
+                "step": number + 1,
+                "steps": len(plan),
+                "loss": loss,
+                "tokens": training.progress.tokens,
+                "seconds": elapsed(),
+            }
             if request.stop_after_steps and number + 1 - first >= request.stop_after_steps:
                 raise Stopped
             if time.monotonic() - saved >= request.checkpoint_seconds:

@@ -29,7 +29,9 @@ def adapter_to_gguf(adapter_dir: Path, weights_dir: Path, out_dir: Path) -> tupl
     """
     config = json.loads((adapter_dir / "adapter_config.json").read_bytes())
     model = json.loads((weights_dir / "config.json").read_bytes())
-    tensors = _gguf_tensors(load_file(adapter_dir / "adapter_model.safetensors"), model["num_attention_heads"], model["num_key_value_heads"])
+    tensors = _gguf_tensors(
+        load_file(adapter_dir / "adapter_model.safetensors"), model["num_attention_heads"], model["num_key_value_heads"]
+    )
     check_tensors(tensors, layers=model["num_hidden_layers"], what=str(adapter_dir))
     out_dir.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=".adapter-", dir=out_dir)
@@ -60,7 +62,7 @@ def adapter_to_gguf(adapter_dir: Path, weights_dir: Path, out_dir: Path) -> tupl
 
 
 def check_adapter(path: Path, *, base_sha256: str, layers: int | None = None) -> None:
-    """ModelError unless a (hash-verified) adapter file belongs to this base and has every tensor, finite and not zero.
+    """ModelError unless a (hash-verified) adapter file belongs to this base and has every tensor, finite, not all zero.
 
     `layers` is how many layers the base has; left out, the adapter itself says (its highest layer), which can't notice missing last layers.
     """
@@ -72,7 +74,9 @@ def check_adapter(path: Path, *, base_sha256: str, layers: int | None = None) ->
         raise ModelError(f"adapter {path.name} can't be parsed: {error}", hint="roll back: edgeevo rollback") from error
     if field is None or field.contents() != base_sha256:
         found = "none" if field is None else field.contents()
-        raise ModelError(f"adapter {path.name} belongs to another base: expected {base_sha256}, found {found}", hint="train again on this model")
+        raise ModelError(
+            f"adapter {path.name} belongs to another base: expected {base_sha256}, found {found}", hint="train again on this model"
+        )
     check_tensors(tensors, layers=layers, what=path.name)
 
 
@@ -85,7 +89,7 @@ def check_tensors(tensors: dict[str, Array], *, layers: int | None, what: str) -
     last = (layers - 1) if layers is not None else (numbers[-1] if numbers else 0)
     first = numbers[0] if numbers else 0
     expected = {f"blk.{n}.{linear}.weight.lora_{side}" for n in range(first, last + 1) for linear in LINEARS for side in "ab"}
-    hint = "the adapter is discarded; the next night trains a new one"
+    hint = "it is discarded; the next night trains another"
     if missing := sorted(expected - tensors.keys()):
         raise ModelError(f"adapter {what} lacks {len(missing)} tensors, the first is {missing[0]}", hint=hint)
     if unexpected := sorted(tensors.keys() - expected):
@@ -102,7 +106,7 @@ def _gguf_tensors(state: dict[str, Array], heads: int, key_heads: int) -> dict[s
     for key, value in state.items():
         parts = key.removeprefix(PREFIX).split(".")  # "3", "self_attn", "q_proj", "lora_A", "weight"
         if not key.startswith(PREFIX) or len(parts) != 5 or ".".join(parts[1:3]) not in GGUF_NAMES:
-            raise ModelError(f"adapter tensor {key} is not one of the seven linears", hint="the adapter is discarded; the next night trains a new one")
+            raise ModelError(f"adapter tensor {key} is not one of the seven linears", hint="it is discarded; the next night trains another")
         linear, side = GGUF_NAMES[".".join(parts[1:3])], parts[3].removeprefix("lora_").lower()
         tensor = value.astype(np.float32)
         if side == "b" and linear in ("attn_q", "attn_k"):

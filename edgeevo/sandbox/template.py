@@ -84,14 +84,17 @@ class Templates:
         self._retired: list[Template] = []
         self._made = 0
 
-    def get(self, state_id: str) -> Template | None:
-        """The template of this id with ages exact to FRESH_SECONDS, or None when the state has to be sent."""
+    def get(self, state_id: str, spare: Template | None = None) -> Template | None:
+        """The template of this id with ages exact to FRESH_SECONDS, or None when the state has to be sent.
+
+        A template whose only user is a prepared box (`spare`) that nobody has seen yet counts as unused.
+        """
         template = self._held.get(state_id)
         if template is None:
             return None
         self._held.move_to_end(state_id)
         if time.time() - template.made_at > FRESH_SECONDS:
-            if template.users:
+            if template.users > (template is spare):
                 self._retired.append(self._held.pop(state_id))
                 return None
             template.made_at = time.time()

@@ -184,7 +184,9 @@ def gains(reader: Reader) -> list[Gain]:
 
 def gates(reader: Reader) -> list[Gate]:
     """All judgements, oldest first."""
-    rows = reader.query("select j.owner, o.cause, candidate_sha256, incumbent_sha256, body from judgements j join owners o on o.id = j.owner order by at")
+    rows = reader.query(
+        "select j.owner, o.cause, candidate_sha256, incumbent_sha256, body from judgements j join owners o on o.id = j.owner order by at"
+    )
     return [
         Gate(
             owner=row["owner"],
@@ -238,7 +240,9 @@ def overlaps(reader: Reader) -> list[Overlap]:
             a, b = sets[left][what], sets[right][what]
             common = sorted(a & b)
             example = common[0] if common else ""
-            found.append(Overlap(what=what, left=left, right=right, left_count=len(a), right_count=len(b), common=len(common), example=example))
+            found.append(
+                Overlap(what=what, left=left, right=right, left_count=len(a), right_count=len(b), common=len(common), example=example)
+            )
     return found
 
 

@@ -1,7 +1,7 @@
 """Read-only queries for people; works beside the daemon and when it is dead. Everything printed comes from here or from `figures`.
 
-    with Reader(path) as reader:
-        for night in reader.history(): ...
+with Reader(path) as reader:
+    for night in reader.history(): ...
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ class Reader:
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
         except sqlite3.Error as error:
-            raise StoreError(f"the database can't be read: {error}", hint="start the daemon once, so that it migrates or replaces it") from error
+            raise StoreError(
+                f"the database can't be read: {error}", hint="start the daemon once, so that it migrates or replaces it"
+            ) from error
 
     def _rows(self, kind: type[RowT], sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[RowT]:
         return [msgspec.convert(row, kind, strict=False) for row in self.query(sql, parameters)]
@@ -177,7 +179,9 @@ class Reader:
         else:
             rows = self.query("select body from adapters where substr(sha256, 1, ?) = ?", [len(name), name])
             if len(rows) != 1:
-                raise StoreError(f"{len(rows)} adapters start with {name!r}", hint="`edgeevo adapters` lists them; `base` is the model without one")
+                raise StoreError(
+                    f"{len(rows)} adapters start with {name!r}", hint="`edgeevo adapters` lists them; `base` is the model without one"
+                )
         return msgspec.json.decode(rows[0]["body"], type=Adapter) if rows else None
 
     def runs(self, limit: int = 50) -> list[RunRow]:

@@ -1,9 +1,9 @@
 """The only writer. The daemon alone imports this; one event is one short BEGIN IMMEDIATE transaction, durable when `record` returns.
 
-    store = Store.open(path, max_bytes=...)         # checks, migrates; a damaged file is moved aside and said so in `store.incident`
-    night = store.start("night", cause="window", seed=1, request=b"...", now=now)
-    store.record(night, event, now=now)             # the event and every row derived from it
-    store.past(night)                               # what a resumed night is given
+store = Store.open(path, max_bytes=...)         # checks, migrates; a damaged file is moved aside and said so in `store.incident`
+night = store.start("night", cause="window", seed=1, request=b"...", now=now)
+store.record(night, event, now=now)             # the event and every row derived from it
+store.past(night)                               # what a resumed night is given
 """
 
 from __future__ import annotations
@@ -86,11 +86,15 @@ class Store:
     def _migrate(self) -> None:
         newer = [migration.name for migration in MIGRATIONS.applied(self._db) if migration.name not in NAMES]
         if newer:
-            raise StoreError(f"database {self.path} has the newer schema {newer[-1]}", hint="install the version of edgeevo that wrote it, or newer")
+            raise StoreError(
+                f"database {self.path} has the newer schema {newer[-1]}", hint="install the version of edgeevo that wrote it, or newer"
+            )
         try:
             MIGRATIONS.apply(self._db)
         except sqlite3.Error as error:
-            raise StoreError(f"database {self.path} can't be migrated: {error}", hint="nothing was changed; see docs/operating.md") from error
+            raise StoreError(
+                f"database {self.path} can't be migrated: {error}", hint="nothing was changed; see docs/operating.md"
+            ) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[Database]:
@@ -105,19 +109,29 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise StoreError(f"database {self.path}: {error}", hint="free disk space, or look at `edgeevo doctor`; nothing half-written was kept") from error
+            raise StoreError(
+                f"database {self.path}: {error}", hint="free disk space, or look at `edgeevo doctor`; nothing half-written was kept"
+            ) from error
 
     # --- nights and audits ---
 
     def start(
-        self, kind: str, *, cause: str, seed: int, request: bytes, now: float, deadline_at: float | None = None, adapter_sha256: str | None = None
+        self,
+        kind: str,
+        *,
+        cause: str,
+        seed: int,
+        request: bytes,
+        now: float,
+        deadline_at: float | None = None,
+        adapter_sha256: str | None = None,
     ) -> str:
         """Register a night or an audit; returns its id ("night-7")."""
         with self._transaction() as db:
             number = db.execute("select count(*) from owners where kind = ?", [kind]).fetchone()[0] + 1
             owner = f"{kind}-{number}"
             row = {"id": owner, "kind": kind, "cause": cause, "seed": seed, "request": request, "adapter_sha256": adapter_sha256}
-            db["owners"].insert({**row, "started_at": now, "deadline_at": deadline_at, "status": "running"})
+            db.table("owners").insert({**row, "started_at": now, "deadline_at": deadline_at, "status": "running"})
         return owner
 
     def finish(self, owner: str, status: str, *, reason: str, now: float, failures: int = 0) -> None:
@@ -125,7 +139,8 @@ class Store:
         ended = None if status == "interrupted" else now
         with self._transaction() as db:
             db.execute(
-                "update owners set status = ?, reason = ?, ended_at = ?, failures = ? where id = ?", [status, reason, ended, failures, owner]
+                "update owners set status = ?, reason = ?, ended_at = ?, failures = ? where id = ?",
+                [status, reason, ended, failures, owner],
             )
 
     def resumed(self, owner: str) -> None:
@@ -161,7 +176,9 @@ class Store:
 
     def lineages(self) -> tuple[Environment, ...]:
         """Admitted environments of all nights, for each lineage the latest generation first."""
-        rows = self._connection.execute("select body from environments where admitted = 1 order by lineage, generation desc, owner desc, seq desc")
+        rows = self._connection.execute(
+            "select body from environments where admitted = 1 order by lineage, generation desc, owner desc, seq desc"
+        )
         return tuple(msgspec.json.decode(row[0], type=Environment) for row in rows)
 
     def record(self, owner: str, event: Event, *, now: float) -> int:
@@ -171,7 +188,7 @@ class Store:
         with self._transaction() as db:
             seq = db.execute("select coalesce(max(seq), 0) + 1 from events where owner = ?", [owner]).fetchone()[0]
             kind = type(event).__struct_config__.tag
-            db["events"].insert({"owner": owner, "seq": seq, "at": now, "kind": kind, "body": encode(event)})
+            db.table("events").insert({"owner": owner, "seq": seq, "at": now, "kind": kind, "body": encode(event)})
             _derive(db, owner, seq, event, now)
         return int(seq)
 
@@ -194,7 +211,7 @@ class Store:
         owner, seq = judgement or (None, None)
         with self._transaction() as db:
             row = {"at": now, "action": action, "active": active, "previous": previous, "reason": reason}
-            db["slot_changes"].insert({**row, "owner": owner, "seq": seq})
+            db.table("slot_changes").insert({**row, "owner": owner, "seq": seq})
 
     def promotions_left(self) -> list[tuple[str, int, Adapter]]:
         """Promotions that were recorded but not carried out (we were killed between the two): owner, number of the event, adapter."""
@@ -207,7 +224,9 @@ class Store:
 
     def adapter(self, prefix: str) -> Adapter | None:
         """The one adapter whose hash starts with `prefix`; None when there is none, or more than one."""
-        rows = self._connection.execute("select body from adapters where substr(sha256, 1, ?) = ? limit 2", [len(prefix), prefix]).fetchall()
+        rows = self._connection.execute(
+            "select body from adapters where substr(sha256, 1, ?) = ? limit 2", [len(prefix), prefix]
+        ).fetchall()
         return msgspec.json.decode(rows[0][0], type=Adapter) if len(rows) == 1 else None
 
     def last_night(self, since: float = 0.0, cause: str | None = None) -> tuple[str, str]:
@@ -230,13 +249,15 @@ class Store:
     def note(self, kind: str, detail: str, now: float) -> None:
         """An incident: something that went wrong with the box, for `status` and `history`."""
         with self._transaction() as db:
-            db["incidents"].insert({"at": now, "kind": kind, "detail": detail[:4000]})
+            db.table("incidents").insert({"at": now, "kind": kind, "detail": detail[:4000]})
 
     def prune(self, older_than: float) -> int:
         """Drop transcripts (bodies of played groups) from before `older_than`; outcomes stay. Returns how many."""
         with self._transaction() as db:
             return int(
-                db.execute("update events set body = null where kind = 'episodes_played' and body is not null and at < ?", [older_than]).rowcount
+                db.execute(
+                    "update events set body = null where kind = 'episodes_played' and body is not null and at < ?", [older_than]
+                ).rowcount
             )
 
     def close(self) -> None:
@@ -296,17 +317,25 @@ def _derive(db: Database, owner: str, seq: int, event: Event, now: float) -> Non
             for task in event.tasks:
                 _task(db, owner, task, str(event.split), None)
             shared = {"owner": owner, "split": event.split, "set_id": event.set_id, "policy_id": event.policy_id, "attempt": 0, "at": now}
-            db["outcomes"].insert_all(({**msgspec.to_builtins(outcome), **shared} for outcome in event.outcomes), replace=True)
+            db.table("outcomes").insert_all(({**msgspec.to_builtins(outcome), **shared} for outcome in event.outcomes), replace=True)
         case AdapterTrained():
             row = {key: getattr(event.adapter, key) for key in ("sha256", "base_sha256", "examples_id", "rank", "alpha")}
-            more = {"owner": owner, "loss": event.loss, "tokens": event.tokens, "seconds": event.seconds, "at": now, "body": encode(event.adapter)}
-            db["adapters"].insert({**row, **more}, replace=True)
+            more = {
+                "owner": owner,
+                "loss": event.loss,
+                "tokens": event.tokens,
+                "seconds": event.seconds,
+                "at": now,
+                "body": encode(event.adapter),
+            }
+            db.table("adapters").insert({**row, **more}, replace=True)
         case AdapterJudged():
             row = {
-                key: getattr(event, key) for key in ("candidate_sha256", "incumbent_sha256", "candidate_policy", "incumbent_policy", "set_id")
+                key: getattr(event, key)
+                for key in ("candidate_sha256", "incumbent_sha256", "candidate_policy", "incumbent_policy", "set_id")
             }
             row |= {key: getattr(event.judgement, key) for key in ("decision", "n", "wins", "losses", "p_value")}
-            db["judgements"].insert({**row, "owner": owner, "seq": seq, "at": now, "body": encode(event.judgement)})
+            db.table("judgements").insert({**row, "owner": owner, "seq": seq, "at": now, "body": encode(event.judgement)})
         case NightEnded():
             db.execute("update owners set status = 'ended', ended_at = ?, summary = ? where id = ?", [now, event.summary, owner])
 
@@ -319,20 +348,20 @@ def _environment(db: Database, owner: str, seq: int, event: EnvironmentAdmitted 
     row["admitted"] = int(isinstance(event, EnvironmentAdmitted))
     if isinstance(event, EnvironmentRejected):
         row |= {"reason": event.reason, "detail": event.detail}
-    db["environments"].insert(row)
+    db.table("environments").insert(row)
 
 
 def _task(db: Database, owner: str, task: Task, purpose: str, environment: str | None) -> None:
     row = {"id": task.id, "split": task.split, "structure": task.program.structure, "instruction": task.instruction}
-    db["tasks"].insert({**row, "oracle": encode(task.oracle), "environment": environment, "body": encode(task)}, ignore=True)
-    db["task_uses"].insert({"task_id": task.id, "owner": owner, "purpose": purpose}, ignore=True)
+    db.table("tasks").insert({**row, "oracle": encode(task.oracle), "environment": environment, "body": encode(task)}, ignore=True)
+    db.table("task_uses").insert({"task_id": task.id, "owner": owner, "purpose": purpose}, ignore=True)
 
 
 def _attempts(db: Database, owner: str, event: EpisodesPlayed, now: float) -> None:
     task, links = event.task, len(event.task.program.links)
     shared = {"owner": owner, "split": Split.PRACTICE, "set_id": owner, "task_id": task.id, "structure": task.program.structure, "at": now}
     shared |= {"stratum": {1: "single", 2: "pair", 3: "triple"}.get(links, f"{links} links"), "skill": task.program.links[-1].skill}
-    db["outcomes"].insert_all(({**shared, **_attempt(place, episode)} for place, episode in enumerate(event.episodes)), replace=True)
+    db.table("outcomes").insert_all(({**shared, **_attempt(place, episode)} for place, episode in enumerate(event.episodes)), replace=True)
 
 
 def _attempt(place: int, episode: Episode) -> dict[str, Any]:

@@ -45,7 +45,7 @@ enter_dwell_seconds = 86400.0
 [audit]
 tasks = 12
 [night]
-evolve_seconds = 0.3
+rehearsal_seconds = 0.3
 """
 
 

@@ -112,9 +112,8 @@ def test_an_audit_is_shared_through_the_cache_directory(box, tmp_path) -> None:
 
 
 def test_killed_after_every_event_a_night_goes_on_and_ends_the_same(box) -> None:
-    """SIGKILL of the daemon at every event boundary of one night: nothing recorded is lost or doubled, no child survives, and the record at
-    the end is that of a night that ran through."""
-    box.start("night.evolve_seconds=3")
+    """SIGKILL of the daemon at every event boundary loses and doubles nothing, and ends with the record of a night that ran through."""
+    box.start("night.rehearsal_seconds=3")
     calls = box.follow_in_background(NightAsked())
     box.wait(lambda status: status.working_on == "night-1")
     seen: list[int] = []
@@ -144,7 +143,11 @@ def rehearsed(box) -> list[Event]:
     asked = msgspec.json.decode(request, type=NightRequest)
     spool = box.loaded.state_dir / "spool" / "night-1"
     spool.mkdir(parents=True, exist_ok=True)
-    return [event for event in night(msgspec.structs.replace(asked, night_id="night-1", spool_dir=str(spool))) if not isinstance(event, Progress)]
+    return [
+        event
+        for event in night(msgspec.structs.replace(asked, night_id="night-1", spool_dir=str(spool)))
+        if not isinstance(event, Progress)
+    ]
 
 
 def alive_soon(pid: int) -> bool:
@@ -158,7 +161,7 @@ def alive_soon(pid: int) -> bool:
 
 def test_sigterm_stops_within_two_seconds_and_the_night_goes_on_later(box) -> None:
     """A clean stop in the middle of a night takes less than 2 s, leaves no child, and the next start goes on."""
-    box.start("night.evolve_seconds=4")
+    box.start("night.rehearsal_seconds=4")
     calls = box.follow_in_background(NightAsked())
     box.wait(lambda status: status.working_on == "night-1")
     night = children(box.process.pid)
@@ -173,7 +176,7 @@ def test_sigterm_stops_within_two_seconds_and_the_night_goes_on_later(box) -> No
 
 def test_a_killed_night_is_tried_again_and_ends_the_same(box) -> None:
     """SIGKILL of the night itself: the daemon starts it again behind its last event."""
-    box.start("night.evolve_seconds=1.0")
+    box.start("night.rehearsal_seconds=1.0")
     calls = box.follow_in_background(NightAsked())
     box.wait(lambda status: status.working_on == "night-1")
     for pid in children(box.process.pid):
@@ -185,7 +188,7 @@ def test_a_killed_night_is_tried_again_and_ends_the_same(box) -> None:
 
 def test_stop_keeps_what_was_recorded_for_a_later_night(box) -> None:
     """Stopping a night interrupts it; asking for a night again goes on with the same one."""
-    box.start("night.evolve_seconds=3")
+    box.start("night.rehearsal_seconds=3")
     calls = box.follow_in_background(NightAsked())
     box.wait(lambda status: status.working_on == "night-1")
     assert box.ask(StopAsked()).owner == "night-1"
@@ -201,7 +204,7 @@ def test_stop_keeps_what_was_recorded_for_a_later_night(box) -> None:
 
 def test_time_for_a_night_ends_it(box) -> None:
     """`--for` stops a night when its time is over; it can go on later."""
-    box.start("night.evolve_seconds=30")
+    box.start("night.rehearsal_seconds=30")
     said = box.follow(NightAsked(for_seconds=0.5))
     assert not said[-1].ok and "time is over" in said[-1].text
     assert box.rows("select status from owners") == [("interrupted",)]

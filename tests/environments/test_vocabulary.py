@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from edgeevo.agent.episode import verify
-from edgeevo.domain import Program, ProgramLink, Split, Task, derive_seed, encode
+from edgeevo.agent.judge import judge
+from edgeevo.domain import Changes, Program, ProgramLink, Split, Task, derive_seed, encode
 from edgeevo.environments import vocabulary
 from edgeevo.environments.program import follows, render
 from edgeevo.environments.scenarios import HAZARDS, SCENARIOS
+from edgeevo.environments.skills import Kind
+from edgeevo.environments.wording import pool
 from edgeevo.errors import TaskError
 from edgeevo.sandbox import open_sandbox
 
@@ -16,24 +19,31 @@ PRODUCERS = tuple(
     ProgramLink(skill=skill, variant=variant)
     for skill, variant in (("find_ext", "plain"), ("find_files", "plain"), ("grep", "plain"), ("sort", "numeric"), ("tail", "plain"))
 )
-INSTANCES = 3  # per entry; together they see three scenarios, and the hazards in turn
-SEEDS = 6  # tried per instance before an entry counts as one that can't be instantiated
+SEEDS = 6  # tried before a program counts as one without an instance here
+ENTRIES = [pytest.param(ProgramLink(skill=s, variant=v), id=f"{s}.{v}") for s, v in sorted(vocabulary.ENTRIES)]
 
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with_runner = open_sandbox()
-    yield with_runner
-    with_runner.close()
+    runner = open_sandbox()
+    yield runner
+    runner.close()
 
 
-def programs_of(link: ProgramLink) -> list[Program]:
-    """Programs that show one entry: alone where it can stand first, and behind a producer where it takes what one gives."""
+def programs_of(link: ProgramLink, count: int) -> list[Program]:
+    """`count` programs that show one entry, first or behind a producer, in scenarios and hazards that its hash chooses."""
     chains: list[tuple[ProgramLink, ...]] = [(link,)] if follows(None, link) else []
-    chains += [(producer, link) for producer in PRODUCERS if follows(producer, link) and follows(None, producer)][: 1 + (not chains)]
-    scenarios = sorted(SCENARIOS, key=lambda s: derive_seed("test", link.skill, link.variant, s))
-    hazards = [(), *[(h,) for h in sorted(HAZARDS)]]
-    return [Program(scenario=scenarios[i], links=chains[i % len(chains)], hazards=hazards[i % len(hazards)]) for i in range(INSTANCES)]
+    chains += [(producer, link) for producer in PRODUCERS if follows(producer, link)]
+    start = derive_seed("test", link.skill, link.variant)
+    scenarios, hazards = sorted(SCENARIOS), [(), *[(h,) for h in sorted(HAZARDS)]]
+    return [
+        Program(
+            scenario=scenarios[(start + i) % len(scenarios)],
+            links=chains[i % len(chains)],
+            hazards=hazards[(start + i + i // len(scenarios)) % len(hazards)],
+        )
+        for i in range(count)
+    ]
 
 
 def instance(program: Program) -> Task | None:
@@ -46,39 +56,49 @@ def instance(program: Program) -> Task | None:
     return None
 
 
-ENTRIES = [pytest.param(ProgramLink(skill=s, variant=v), id=f"{s}.{v}") for s, v in sorted(vocabulary.ENTRIES)]
+def check(link: ProgramLink, sandbox, count: int) -> None:
+    """Run both ways of `count` programs of one entry; at least one of the programs must have an instance."""
+    tasks = [task for program in programs_of(link, count) if (task := instance(program))]
+    assert tasks, "no program has an instance"
+    for task in tasks:
+        for commands in (task.oracle, task.alternative):
+            trial = verify(task, sandbox, commands)
+            assert trial.verdict.passed, (task.instruction, commands, trial.verdict.reasons, trial.results[-1])
+        idle = judge(task, Changes(nodes={}), b"", lambda _state, _command: pytest.fail("nothing to run"))
+        assert not idle.passed, (task.instruction, "doing nothing passes")
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("link", ENTRIES)
 def test_both_ways_satisfy_the_contract_and_doing_nothing_does_not(link, sandbox):
-    """The oracle and the alternative of an entry pass in every sampled scenario, and an idle agent fails."""
-    tasks = [task for program in programs_of(link) if (task := instance(program))]
-    assert tasks, "no scenario offers an instance"
-    for task in tasks:
-        for commands in (task.oracle, task.alternative):
-            trial = verify(task, sandbox, commands)
-            assert trial.verdict.passed, (task.instruction, commands, trial.verdict.reasons, trial.results[-1])
-        assert not verify(task, sandbox, ()).verdict.passed, (task.instruction, "doing nothing passes")
+    """The oracle and the alternative of an entry pass, first in a program and behind a producer, and an idle agent fails."""
+    check(link, sandbox, 2)
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("link", ENTRIES)
+def test_both_ways_satisfy_the_contract_in_every_scenario_and_hazard(link, sandbox):
+    """The same claim for every scenario with and without each hazard."""
+    check(link, sandbox, len(SCENARIOS) * (len(HAZARDS) + 1))
 
 
 @pytest.mark.parametrize("link", ENTRIES)
 def test_a_program_and_a_seed_give_the_same_task_twice(link):
     """Rendering draws on nothing but the program, the seed and the split."""
-    program = programs_of(link)[0]
+    program = programs_of(link, 1)[0]
     first, second = instance(program), instance(program)
-    assert first is None or (second is not None and encode(first) == encode(second))
+    assert (first is None) == (second is None)
+    assert first is None or encode(first) == encode(second)
 
 
 @pytest.mark.parametrize("link", ENTRIES)
-def test_every_split_has_words_for_an_entry_that_is_not_last(link):
-    """Exam and audit find a wording in each list of an entry, so that no split silently loses a skill."""
-    from edgeevo.environments.wording import pool
-
+def test_every_split_has_words_for_an_entry(link):
+    """Exam and audit find a wording in each list, also for a link that isn't the last, so that no split silently loses a skill."""
     entry = vocabulary.ENTRIES[link.skill, link.variant]
     for split in Split:
         for templates in filter(None, (entry.asks, entry.nouns, entry.then)):
-            assert pool(templates, split)
-        lists = [t for t in (entry.asks, entry.nouns if entry.gives != "tree" else ()) if t]
-        usable = [t for templates in lists for i in pool(templates, split) if not (t := templates[i]).endswith("?")]
-        assert usable or not lists, f"{split} can only ask {link.skill}.{link.variant} last"
+            assert pool(templates, split), split
+        lists = [t for t in (entry.asks, entry.nouns if entry.gives is not Kind.TREE else ()) if t]
+        inner = [t for templates in lists for i in pool(templates, split) if not (t := templates[i]).endswith("?")]
+        assert inner or not lists, f"{split} can ask for it only at the end"

@@ -56,9 +56,10 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def box_mounts(pid: int) -> list[str]:
-    """Mount points of boxes in the runner's namespace."""
-    return [line.split()[4] for line in Path(f"/proc/{pid}/mountinfo").read_text().splitlines() if line.split()[4].startswith("/boxes/")]
+def only_the_spare_is_mounted(pid: int) -> bool:
+    """Whether the runner's namespace holds no box but the empty one that it keeps prepared (a tmpfs and an overlay)."""
+    places = [line.split()[4] for line in Path(f"/proc/{pid}/mountinfo").read_text().splitlines()]
+    return len([place for place in places if place.startswith("/boxes/")]) <= 2
 
 
 def settled(check, seconds: float = 2.0) -> bool:

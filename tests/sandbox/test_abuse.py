@@ -13,7 +13,7 @@ import pytest
 
 from edgeevo.domain import LimitHit, Link
 from edgeevo.sandbox import open_sandbox
-from tests.sandbox.conftest import STATE, TIGHT, box_mounts, descendants, settled
+from tests.sandbox.conftest import STATE, TIGHT, descendants, only_the_spare_is_mounted, settled
 
 pytestmark = pytest.mark.sandbox
 SECRET = "canary-" + hashlib.sha256(b"edgeevo").hexdigest()
@@ -68,7 +68,7 @@ def abuse(sandbox, host):
         harvested = box.changes() if changes else None
         box.close()
         assert look() == clean, "the next episode isn't clean"
-        assert settled(lambda: not box_mounts(sandbox.runner_pid)), "a mount is left"
+        assert settled(lambda: only_the_spare_is_mounted(sandbox.runner_pid)), "a mount is left"
         assert (host["state"] / "credentials").read_text() == SECRET, "the canary changed"
         assert sorted(os.listdir("/usr/bin")) == system, "the system changed"
         return (result, harvested) if changes else result

@@ -10,7 +10,7 @@ import pytest
 from edgeevo.domain import Changes, Directory, File, LimitHit, Limits, Link, State
 from edgeevo.errors import SandboxError, TaskError
 from edgeevo.sandbox.template import FRESH_SECONDS
-from tests.sandbox.conftest import STATE, TIGHT, box_mounts, descendants, settled
+from tests.sandbox.conftest import STATE, TIGHT, descendants, only_the_spare_is_mounted, settled
 
 pytestmark = pytest.mark.sandbox
 
@@ -174,6 +174,13 @@ def test_many_boxes_are_open_at_once_and_apart(sandbox):
         box.close()
 
 
+def test_a_prepared_box_is_as_fresh_as_any(sandbox):
+    """The box that is kept ready for the next attempt has the right limits and nothing of the attempt before."""
+    for size in (1 << 20, 1 << 20, 3 << 20, 3 << 20):
+        with sandbox.open(STATE, Limits(disk_bytes=size)) as box:
+            assert box.run("ls; df -B1 --output=size /tmp | tail -1; echo x > left; rm names").stdout.decode().split() == ["conf", "current", "names", str(size)]
+
+
 def test_commands_of_several_threads_overlap(sandbox):
     """Four boxes sleeping half a second each take about half a second together."""
     boxes = [sandbox.open(STATE) for _ in range(4)]
@@ -206,7 +213,7 @@ def test_closing_a_box_kills_its_command(sandbox):
     box.close()
     thread.join(4)
     assert caught and not thread.is_alive()
-    assert settled(lambda: not descendants(sandbox.runner_pid) and not box_mounts(sandbox.runner_pid))
+    assert settled(lambda: not descendants(sandbox.runner_pid) and only_the_spare_is_mounted(sandbox.runner_pid))
 
 
 def test_a_closed_box_is_refused(sandbox):
