@@ -1,9 +1,10 @@
 """The pilot: what can the default model learn in one short training, and what does not generalise? Throw-away grade, but honest counts.
 
-    python benchmarks/pilot.py base                               untrained model: bare, fenced, JSON with a grammar, few-shot
-    python benchmarks/pilot.py run NAME [--learning-rate 1.6e-3]  one recipe: make examples, train, evaluate, append to docs/results/pilot.jsonl
+    python benchmarks/pilot.py base                               untrained: bare, fenced, JSON with a grammar, few-shot
+    python benchmarks/pilot.py run NAME [--learning-rate 1.6e-3]  one recipe: make examples, train, evaluate
 
-Needs the model file (`edgeevo model fetch`), torch, llama-cpp-python and the sandbox. One line per cell: configuration hash, seed, raw counts.
+Appends one line per cell to docs/results/pilot.jsonl: configuration hash, seed, raw counts. Needs the model file (`edgeevo model fetch`),
+torch, llama-cpp-python and the sandbox.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import hashlib
 import json
 import math
 import os
+import posixpath
 import re
 import shlex
 import time
@@ -36,7 +38,6 @@ from edgeevo.sandbox import Sandbox, open_sandbox
 ROOT = Path(os.environ.get("PILOT_ROOT", Path(__file__).parents[1]))
 RESULTS = ROOT / "docs/results/pilot.jsonl"
 RULES = "You work in a Linux shell. Reply with exactly one bash command{form} and nothing else. When the task is done, reply {done}."
-SHORT_SYSTEM = "Reply with one shell command, or submit."
 GRAMMAR = 'root ::= "{\\"command\\": \\"" ([^"\\\\\\n] | "\\\\" ["\\\\/bfnrt])+ "\\"}"'
 
 
@@ -65,17 +66,15 @@ class Recipe:
 # --- tasks ------------------------------------------------------------------------------------------------------------
 
 
-def draw_tasks(programs: Callable[[Random], Program], n: int, split: Split, purpose: str, keep: Callable[[Task], bool] = lambda _t: True) -> list[Task]:
+def draw_tasks(programs: Callable[[Random], Program], n: int, split: Split, purpose: str) -> list[Task]:
     """`n` tasks of drawn programs, in names and wordings of `split`; programs without an instance are passed over."""
     out: list[Task] = []
     for i in range(n * 20):
         rng = Random(derive_seed("pilot", purpose, i))
         try:
-            task = render(programs(rng), derive_seed("pilot task", purpose, i), split)
+            out.append(render(programs(rng), derive_seed("pilot task", purpose, i), split))
         except TaskError:
             continue
-        if keep(task):
-            out.append(task)
         if len(out) == n:
             break
     return out
@@ -96,13 +95,13 @@ def triple(split: Split) -> Callable[[Random], Program]:
     def draw(rng: Random) -> Program:
         while True:
             chain = [rng.choice(sets.openers())]
-            while len(chain) < 3:  # noqa: PLR2004 - a triple
+            while len(chain) < 3:
                 options = [link for link in sets.links() if follows(chain[-1], link)]
                 if not options:
                     break
                 chain.append(rng.choice(options))
             program = Program(scenario=rng.choice(sorted(SCENARIOS)), links=tuple(chain))
-            if len(chain) == 3 and split_of(program) is split:  # noqa: PLR2004
+            if len(chain) == 3 and split_of(program) is split:
                 return program
 
     return draw
@@ -111,7 +110,8 @@ def triple(split: Split) -> Callable[[Random], Program]:
 def fact(split: Split) -> Callable[[Random], Program]:
     """One link whose `word`, `n`, `old` or `new` must be read from a file first."""
     pattern = re.compile(r"\{(word|n|old|new|name|text)\}")
-    usable = [(link, m) for link in sets.openers() for way in vocabulary.ENTRIES[link.skill, link.variant].ways[:1] for m in pattern.findall(way)]
+    ways = {link: vocabulary.ENTRIES[link.skill, link.variant].ways[0] for link in sets.openers()}
+    usable = [(link, name) for link, way in ways.items() for name in pattern.findall(way)]
 
     def draw(rng: Random) -> Program:
         while True:
@@ -129,7 +129,7 @@ def two_turns(task: Task) -> tuple[str, ...]:
     if not found:
         return task.oracle
     path = shlex.split(found.group(1))[0].replace("~", task.initial.home, 1)
-    path = os.path.normpath(os.path.join(task.initial.cwd, path))
+    path = posixpath.normpath(posixpath.join(task.initial.cwd, path))
     value = task.initial.nodes[path].data.decode().strip()  # type: ignore[union-attr]
     return f"cat {found.group(1)}", task.oracle[0].replace(found.group(0), shlex.quote(value))
 
@@ -173,7 +173,9 @@ def make_examples(recipe: Recipe, sandbox: Sandbox) -> tuple[list[tuple[Message,
 # --- training ---------------------------------------------------------------------------------------------------------
 
 
-def train(recipe: Recipe, examples: list[tuple[list[int], list[int]]], weights: Path, out: Path, threads: int) -> tuple[Path, dict[str, float]]:
+def train(
+    recipe: Recipe, examples: list[tuple[list[int], list[int]]], weights: Path, out: Path, threads: int
+) -> tuple[Path, dict[str, float]]:
     """Train with the real trainer; returns the GGUF adapter and what it took."""
     from edgeevo.learning import trainer
 
@@ -200,8 +202,8 @@ def train(recipe: Recipe, examples: list[tuple[list[int], list[int]]], weights: 
             print(f"step {event['step']}/{event['steps']} loss {event['loss']:.3f} {speed}", flush=True)
         done = event
     cpu_seconds = time.process_time() - cpu_started
-    cost = {"seconds": done["seconds"], "cpu_seconds": cpu_seconds, "tokens": done["tokens"], "tokens_per_cpu_second": done["tokens"] / cpu_seconds}
-    return Path(done["gguf"]), {key: round(value, 4) for key, value in {**cost, "loss_end": done["loss"]}.items()}
+    cost = {"seconds": done["seconds"], "cpu_seconds": cpu_seconds, "tokens": done["tokens"], "loss_end": done["loss"]}
+    return Path(done["gguf"]), {key: round(value, 4) for key, value in cost.items()}
 
 
 # --- evaluation -------------------------------------------------------------------------------------------------------
@@ -247,7 +249,7 @@ def slip(task: Task, commands: Sequence[str], oracle: Sequence[str]) -> str:
     if flags != wanted[1]:
         return "wrong option"
     missing = [w for w in wanted[2] if w not in rest]
-    copied = [w for w in missing if any(len(part) > 2 and part in task.instruction for part in re.findall(r"\w+", w))]  # noqa: PLR2004
+    copied = [w for w in missing if any(len(part) > 2 and part in task.instruction for part in re.findall(r"\w+", w))]
     return "copying slip" if copied else "wrong script or value"
 
 
@@ -261,7 +263,7 @@ def evaluate(policy: PilotPolicy, tasks: list[Task], sandbox: Sandbox) -> list[E
     return [out[i] for i in range(len(tasks))]
 
 
-def cells(full: bool) -> Iterator[tuple[str, list[Task], dict[str, str]]]:
+def cells(*, full: bool) -> Iterator[tuple[str, list[Task], dict[str, str]]]:
     """Name, tasks and policy settings of every cell; without `full` those that recipes are compared on."""
     practice, audit = Split.PRACTICE, Split.AUDIT
     singles, pairs = balanced(sets.singles(practice)), balanced(sets.pairs(practice))
@@ -291,10 +293,21 @@ def record(name: str, recipe: Recipe, cell: str, tasks: list[Task], episodes: li
     kinds = Counter(kind for _, _, kind in failures)
     links = Counter("+".join(f"{k.skill}.{k.variant}" for k in t.program.links) for t, _, _ in failures)
     row = {
-        "run": name, "config": recipe.id, "recipe": asdict(recipe), "seed": recipe.seed, "entries": len(vocabulary.ENTRIES), "cell": cell,
-        "passed": passed, "n": len(counted), "broken": len(episodes) - len(counted), "interval_percent": wilson(passed, len(counted)),
-        "endings": dict(Counter(e.ending.value for _, e in counted)), "failures": dict(kinds), "failed_links": dict(links.most_common(20)), **extra,
-    }  # fmt: skip
+        "run": name,
+        "config": recipe.id,
+        "recipe": asdict(recipe),
+        "seed": recipe.seed,
+        "entries": len(vocabulary.ENTRIES),
+        "cell": cell,
+        "passed": passed,
+        "n": len(counted),
+        "broken": len(episodes) - len(counted),
+        "interval_percent": wilson(passed, len(counted)),
+        "endings": Counter(e.ending.value for _, e in counted),
+        "failures": kinds,
+        "failed_links": dict(links.most_common(20)),
+        **extra,
+    }
     with RESULTS.open("a") as ledger:
         ledger.write(json.dumps(row, ensure_ascii=False) + "\n")
     print(f"{cell:52} {passed}/{len(counted)} {row['interval_percent']} {dict(kinds)} {row['endings']}", flush=True)
@@ -302,7 +315,8 @@ def record(name: str, recipe: Recipe, cell: str, tasks: list[Task], episodes: li
         with Path(samples).open("a") as file:
             for task, episode, kind in failures:
                 said = [s.result.command for s in episode.steps]
-                file.write(json.dumps([name, cell, kind, task.wording, task.instruction, list(task.oracle), said, episode.ending.value], ensure_ascii=False) + "\n")
+                sample = [name, cell, kind, task.wording, task.instruction, task.oracle, said, episode.ending.value]
+                file.write(json.dumps(sample, ensure_ascii=False) + "\n")
 
 
 def shots() -> tuple[Message, ...]:
@@ -321,7 +335,8 @@ def shots() -> tuple[Message, ...]:
 
 def base(engine: Engine, sandbox: Sandbox) -> None:
     """The untrained model with each prompt, on exam singles; then the best of them on audit singles and pairs."""
-    rules = {p: RULES.format(form={"bare": "", "fenced": " in a ```bash block", "json": ' as JSON {"command": "..."}'}[p], done=wrap(SUBMIT, p)) for p in ("bare", "fenced", "json")}
+    forms = {"bare": "", "fenced": " in a ```bash block", "json": ' as JSON {"command": "..."}'}
+    rules = {p: RULES.format(form=form, done=wrap(SUBMIT, p)) for p, form in forms.items()}
     kinds = {f"zero-shot {p}": PilotPolicy(engine, p, text, grammar=GRAMMAR if p == "json" else "") for p, text in rules.items()}
     kinds["few-shot bare, no rules"] = PilotPolicy(engine, shots=shots())
     kinds["few-shot bare, rules"] = PilotPolicy(engine, system=rules["bare"], shots=shots())
@@ -334,7 +349,8 @@ def base(engine: Engine, sandbox: Sandbox) -> None:
     best = max(scores, key=lambda name: scores[name])
     for cell, tasks, _ in cells(full=False):
         if "audit" in cell:
-            record("base", Recipe(protocol=kinds[best].protocol, examples=0), f"{best}: {cell}", tasks, evaluate(kinds[best], tasks, sandbox))
+            recipe = Recipe(protocol=kinds[best].protocol, system=kinds[best].system, examples=0)
+            record("base", recipe, f"{best}: {cell}", tasks, evaluate(kinds[best], tasks, sandbox))
 
 
 def main() -> None:
@@ -365,7 +381,7 @@ def main() -> None:
     adapter, cost = train(recipe, examples, weights, args.scratch / args.name, args.threads)
     print(cost, flush=True)
     policy = PilotPolicy(Engine(model, adapter, args.threads), recipe.protocol, recipe.system)
-    for cell, tasks, settings in cells(args.full):
+    for cell, tasks, settings in cells(full=args.full):
         at = time.monotonic()
         episodes = evaluate(replace(policy, **settings), tasks, sandbox)
         record(args.name, recipe, cell, tasks, episodes, training=cost, kept=dict(counts), seconds=round(time.monotonic() - at, 1))

@@ -12,15 +12,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
-import llama_cpp as c  # noqa: E402 - the thread settings come first
-import numpy as np  # noqa: E402
+import llama_cpp as c
+import numpy as np
 
-from edgeevo.agent.policy import Reply, Turn  # noqa: E402
-from edgeevo.domain import Message, Role  # noqa: E402
+from edgeevo.agent.policy import Reply, Turn
+from edgeevo.domain import Message, Role
 
 SLOTS, SLOT_TOKENS, REPLY_TOKENS = 16, 768, 64
 REPEAT = 12  # tokens that repeat with a period of 1 to 4 end a reply
@@ -149,7 +150,7 @@ class Engine:
             c.llama_sampler_free(sampler)
         return list(zip(replies, finish, strict=True))
 
-    def _sampler(self, grammar: str):  # type: ignore[no-untyped-def]
+    def _sampler(self, grammar: str) -> Any:
         chain = c.llama_sampler_chain_init(c.llama_sampler_chain_default_params())
         c.llama_sampler_chain_add(chain, c.llama_sampler_init_grammar(self.vocab, grammar.encode(), b"root"))
         c.llama_sampler_chain_add(chain, c.llama_sampler_init_greedy())

@@ -26,12 +26,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from edgeevo.domain import File, Limits, State  # noqa: E402 - found from a checkout, too
-from edgeevo.sandbox import open_sandbox  # noqa: E402
-from edgeevo.sandbox.client import RunnerBox, RunnerSandbox  # noqa: E402
-from edgeevo.sandbox.confine import View, bwrap_argv  # noqa: E402
-from edgeevo.sandbox.namespace import make_skeleton  # noqa: E402
-from edgeevo.sandbox.seccomp import build_filter  # noqa: E402
+from edgeevo.domain import File, Limits, State
+from edgeevo.sandbox import open_sandbox
+from edgeevo.sandbox.client import RunnerBox, RunnerSandbox
+from edgeevo.sandbox.confine import View, bwrap_argv
+from edgeevo.sandbox.namespace import make_skeleton
+from edgeevo.sandbox.seccomp import build_filter
 
 COMMANDS = ("pwd", "ls -A", "cat names", "sort names > sorted", "wc -l sorted")
 MAX_COMMAND_RATIO, MAX_COPY_MS = 1.15, 0.5
@@ -162,7 +162,14 @@ def main() -> None:
     claims, rows = measure(quick=options.quick)
     if options.json == "-":
         shown = [
-            {"claim": c["claim"], "value": c["figure"], "unit": c["unit"], "at_most": c["target"], "low": c["interval"][0], "high": c["interval"][1]}
+            {
+                "claim": c["claim"],
+                "value": c["figure"],
+                "unit": c["unit"],
+                "at_most": c["target"],
+                "low": c["interval"][0],
+                "high": c["interval"][1],
+            }
             for c in claims
         ]
         print(json.dumps({"claims": shown, "rows": rows}))

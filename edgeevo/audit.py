@@ -1,6 +1,8 @@
 """Plays the audit set with one policy. No decision reads what it finds: every published figure comes from it.
 
     python -m edgeevo.audit      one AuditRequest on stdin, `Evaluated` parts (and progress) on stdout
+
+Parts that the request holds already are not played again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""TOML -> Config. Unknown keys are refused with their path; every key has a unit (in its name), a default, bounds and one line of explanation.
+"""TOML -> Config. Unknown keys are refused with their path; every key has its unit in its name, a default and a meaning.
 
 config = load(find_config(option))        # Loaded: the values, and for each key where it came from
 config.config.idle.window                 # "01:00-06:00"
@@ -32,7 +32,7 @@ NIGHT_NOTES = {
     "group_attempts": "attempts at each practice task",
     "examples": "training examples at most",
     "exam_pairs": "exam tasks that incumbent and candidate both sit",
-    "rehearsal_seconds": "how long a rehearsed night takes (daemon.night_module = \"edgeevo.rehearsal\"); a real night ignores it",
+    "rehearsal_seconds": 'how long a rehearsed night takes (daemon.night_module = "edgeevo.rehearsal"); a real night ignores it',
     "rank": "rank of the LoRA adapter",
     "alpha": "scale of the LoRA adapter (alpha / rank multiplies it)",
     "learning_rate": "peak learning rate",
@@ -279,7 +279,7 @@ def _convert(raw: Mapping[str, Any], where: str) -> Config:
         raise _explain(error, where) from error
     if config.idle.leave_load_cores < config.idle.enter_load_cores:
         raise ConfigError(
-            f"configuration {where}: idle.leave_load_cores {config.idle.leave_load_cores} is below idle.enter_load_cores {config.idle.enter_load_cores}",
+            f"configuration {where}: idle.leave_load_cores ({config.idle.leave_load_cores}) must not be below idle.enter_load_cores",
             hint="the load at which a night stops must not be below the load at which it may start",
         )
     return config

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 
-from edgeevo.domain import Adapter, Direction, Ending, Environment, Episode, Split, Task, Value
+from edgeevo.domain import Adapter, Ending, Environment, Episode, Split, Task, Value
 
 
 class Phase(enum.StrEnum):

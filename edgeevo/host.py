@@ -1,4 +1,4 @@
-"""The clock, the load, memory, disk and systemd's notify socket: the only reader of /proc and of time. Everything above takes these as values."""
+"""The clock, the load, memory, disk and systemd's notify socket: the only reader of /proc and of time. All others take them as values."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class FakeHost:
 def descendants(proc: Path, roots: Sequence[int]) -> list[int]:
     """`roots` and everything they started, by the parent field of /proc/PID/stat."""
     children: dict[int, list[int]] = {}
-    for entry in os.listdir(proc):
+    for entry in (each.name for each in proc.iterdir()):
         if entry.isdigit():
             fields = _text(proc / entry / "stat").rpartition(")")[2].split()
             if len(fields) > 1:

@@ -56,7 +56,7 @@ class Busy(Value, tag="busy"):
 
 
 def parse_window(text: str) -> tuple[int, int]:
-    """ "HH:MM-HH:MM" as two minutes after midnight; the configuration has checked the form."""
+    """The two ends of "HH:MM-HH:MM" as minutes after midnight; the configuration has checked the form."""
     start, end = (int(part[:2]) * 60 + int(part[3:]) for part in text.split("-"))
     return start, end
 

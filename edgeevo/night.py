@@ -18,14 +18,16 @@ from edgeevo.agent.episode import SUBMIT, Attempt, observe, opening, play, verif
 from edgeevo.agent.policy import Policy
 from edgeevo.agent.prompt import BASE_PROMPT, TRAINED_PROMPT
 from edgeevo.agent.remote import ModelWorker
-from edgeevo.domain import Adapter, CommandResult, Environment, Message, Role, Split, Task, content_id, derive_seed
+from edgeevo.domain import Adapter, CommandResult, Ending, Environment, Message, Role, Split, Task, content_id, derive_seed
 from edgeevo.environments import sets
+from edgeevo.errors import SandboxError
 from edgeevo.events import (
     AdapterJudged,
     AdapterTrained,
     EpisodesPlayed,
     Event,
     ExamplesSelected,
+    LineageMoved,
     NightEnded,
     NightRequest,
     Phase,
@@ -36,7 +38,7 @@ from edgeevo.events import (
     TrainingCheckpoint,
 )
 from edgeevo.evolution.harness import Harness
-from edgeevo.evolution.lineage import Pool, move
+from edgeevo.evolution.lineage import END, Pool, move
 from edgeevo.learning import exam, gate
 from edgeevo.learning.examples import Example, practice_tasks, select, shuffled
 from edgeevo.sandbox import Sandbox, open_sandbox
@@ -69,7 +71,8 @@ class Night:
             if any(isinstance(e, PhaseEnded) and e.phase is phase for e in self.past):
                 continue
             started = time.monotonic()
-            yield self._happened(PhaseStarted(phase=phase))
+            if not any(isinstance(e, PhaseStarted) and e.phase is phase for e in self.past):
+                yield self._happened(PhaseStarted(phase=phase))
             for event in work():
                 yield self._happened(event)
             yield self._happened(PhaseEnded(phase=phase, seconds=round(time.monotonic() - started, 2)))
@@ -114,6 +117,7 @@ class Night:
         due = self._due()
         for n, env in enumerate(due):
             if env.id in self.pool.played:
+                yield from self._moved(env)
                 continue
             (task,) = practice_tasks([env], derive_seed("practise", self.request.seed), 1, 1.0) or (None,)
             if task is None:
@@ -121,8 +125,17 @@ class Night:
             seeds = [derive_seed("attempt", self.request.seed, env.id, i) for i in range(self.plan.group_attempts)]
             episodes = play(policy, [Attempt(task=task, seed=s, temperature=PRACTICE_TEMPERATURE) for s in seeds], self.sandbox)
             yield EpisodesPlayed(environment_id=env.id, task=task, episodes=tuple(episodes))
-            yield move(env, sum(e.passed for e in episodes), len(episodes))
+            yield from self._moved(env)
             yield Progress(phase=Phase.PRACTISE, done=n + 1, total=len(due))
+
+    def _moved(self, env: Environment) -> Iterator[Event]:
+        """Where the scheduler's pointer goes after the attempts at `env`, unless that is recorded already; BROKEN ones don't count."""
+        moves = [e for e in self.past if isinstance(e, LineageMoved) and e.action != END]
+        if any((e.lineage, e.generation) == (env.lineage, env.generation) for e in moves):
+            return
+        played = next(e for e in self.past if isinstance(e, EpisodesPlayed) and e.environment_id == env.id)
+        valid = [e for e in played.episodes if e.ending is not Ending.BROKEN]
+        yield move(env, sum(e.passed for e in valid), len(valid))
 
     def _due(self) -> list[Environment]:
         """Which environments are practised tonight: spread over lineages by hash, youngest generations and founders alike."""
@@ -151,10 +164,11 @@ class Night:
         examples_id = content_id([example.conversation for example in chosen])
         if not any(isinstance(e, ExamplesSelected) for e in self.past):
             yield self._selected(chosen, examples_id)
-        yield from self._fit(chosen, examples_id)
+        if chosen:
+            yield from self._fit(chosen, examples_id)
 
     def _successes(self) -> list[Example]:
-        """The policy's own verified successes: those who pass in at most two commands, one per task."""
+        """The policy's own verified successes, one per task that not every attempt passed, in no more commands than there are links."""
         out = []
         for event in self.past:
             if isinstance(event, EpisodesPlayed):
@@ -165,7 +179,10 @@ class Night:
         return out
 
     def _walk(self, task: Task) -> Example | None:
-        trial = verify(task, self.sandbox, task.oracle)
+        try:
+            trial = verify(task, self.sandbox, task.oracle)
+        except SandboxError:
+            return None
         if not trial.verdict.passed:
             return None
         return Example(conversation=_walk_of(task, trial.results), source=Source.ORACLE, task=task)
@@ -224,6 +241,8 @@ class Night:
     # --- exam and gate ------------------------------------------------------------------------------------------------
 
     def _exam(self) -> Iterator[Event]:
+        if self._trained() is None:
+            return
         tasks = self._exam_tasks()
         for policy, who in ((self._incumbent(), "incumbent"), (self._candidate(), "candidate")):
             for n, event in enumerate(exam.sit(policy, tasks, Split.EXAM, self.sandbox, self.past), 1):
@@ -231,6 +250,9 @@ class Night:
                 yield Progress(phase=Phase.EXAM, done=min(len(tasks), n * exam.PART_TASKS), total=len(tasks), note=who)
 
     def _gate(self) -> Iterator[Event]:
+        trained = self._trained()
+        if trained is None or any(isinstance(e, AdapterJudged) for e in self.past):
+            return
         name = exam.set_id(self._exam_tasks())
         incumbent, candidate = self._incumbent(), self._candidate()
         judgement = gate.judge(
@@ -240,7 +262,7 @@ class Night:
             margin=self.plan.margin,
         )
         yield AdapterJudged(
-            candidate_sha256=self._trained().adapter.sha256,
+            candidate_sha256=trained.adapter.sha256,
             incumbent_sha256=self.request.incumbent.sha256 if self.request.incumbent else None,
             candidate_policy=candidate.id,
             incumbent_policy=incumbent.id,
@@ -252,14 +274,16 @@ class Night:
         """Instances drawn fresh each night from the exam structures."""
         return sets.held_out_tasks(Split.EXAM, derive_seed("exam", self.request.seed), self.plan.exam_pairs)
 
-    def _trained(self) -> AdapterTrained:
-        return next(e for e in reversed(self.past) if isinstance(e, AdapterTrained))
+    def _trained(self) -> AdapterTrained | None:
+        """Tonight's candidate; None when there was nothing to learn from."""
+        return next((e for e in reversed(self.past) if isinstance(e, AdapterTrained)), None)
 
     def _incumbent(self) -> Policy:
         return policy_of(self.model, self.request.incumbent_path, self.request.incumbent)
 
     def _candidate(self) -> Policy:
         trained = self._trained()
+        assert trained is not None
         return policy_of(self.model, trained.path, trained.adapter)
 
     def _summary(self) -> str:
@@ -269,7 +293,7 @@ class Night:
 
 
 def policy_of(model: ModelWorker, path: str | None, adapter: Adapter | None) -> Policy:
-    """The base at its best prompt, or an adapter with the prompt it was trained in; the adapter's fingerprint is checked before it speaks."""
+    """The base at its best prompt, or an adapter, its fingerprint checked before it speaks, with the prompt it was trained in."""
     if path is None or adapter is None:
         return model.policy(None, BASE_PROMPT)
     return model.policy(Path(path), TRAINED_PROMPT, fingerprint=adapter.fingerprint)

@@ -1,7 +1,7 @@
 """A night without a model: `python -m edgeevo.rehearsal` plays a fixed sequence of events, slowly, and resumes behind those it is given.
 
 The second implementation of the night's and the auditor's language: the service is rehearsed with it (crash it anywhere, the record must
-come out the same), and so can an operator on a box without weights: `edgeevo --set daemon.night_module=edgeevo.rehearsal --set model.card=""`.
+come out the same), and so can an operator on a box without weights: `--set daemon.night_module=edgeevo.rehearsal --set model.card=`.
 The whole sequence takes `plan.rehearsal_seconds`. It runs no command and trains nothing; its "adapter" is a file of a few bytes.
 """
 

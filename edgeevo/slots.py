@@ -77,7 +77,7 @@ class Shelf:
         return target
 
     def activate(self, sha256: str) -> None:
-        """Let the candidate with this hash serve, after hashing its file again. Raises ModelError (file altered) or RefusedError (not staged)."""
+        """Let the candidate with this hash serve, after hashing its file again. ModelError: file altered; RefusedError: not staged."""
         candidate = self.slots.candidate
         if candidate is None or candidate.sha256 != sha256:
             raise RefusedError(f"adapter {sha256[:12]} is not the staged candidate", hint="`edgeevo adapters` lists what there is")

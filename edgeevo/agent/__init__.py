@@ -1,0 +1,1 @@
+"""The agent: minds, episodes, and the judge of what they did."""

@@ -83,7 +83,11 @@ def _violation(clause: Clause, task: Task, nodes: Mapping[str, Node], stdout: by
     match clause:
         case Printed(lines=lines, order=order):
             found = _text(stdout)
-            return "" if found is not None and same_lines(found, lines, order, cwd) else f"printed: expected {len(lines)} line(s), found others"
+            return (
+                ""
+                if found is not None and same_lines(found, lines, order, cwd)
+                else f"printed: expected {len(lines)} line(s), found others"
+            )
         case Content(path=path, lines=lines, order=order):
             node = nodes.get(path)
             found = _text(node.data) if isinstance(node, File) else None

@@ -21,7 +21,7 @@ def env() -> None:
 @click.option("--rejected", is_flag=True, help="Those that were not admitted, with the reason.")
 @click.option("--limit", default=100, show_default=True, help="How many, newest first.")
 @click.pass_obj
-def list_(settings: Settings, rejected: bool, limit: int) -> None:
+def list_(settings: Settings, *, rejected: bool, limit: int) -> None:
     """Environments with their place in the lineage and how practice went."""
     with Reader(settings.loaded.database) as reader:
         rows = reader.environments(rejected=rejected, limit=limit)

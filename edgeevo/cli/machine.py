@@ -146,8 +146,8 @@ def _service(loaded: Any) -> Iterator[tuple[str, str, str | None]]:
 
 @click.command()
 @click.option("--compare", is_flag=True, help="Also train without evolution (founders only, as many examples) and measure that.")
-def demo(compare: bool) -> None:
+def demo(*, compare: bool) -> None:
     """The main job, end to end, in a state directory of its own: three real tasks, one night, a report."""
     program = [sys.executable, "-m", "edgeevo.demo", *(["--compare"] if compare else [])]
     sys.stdout.flush()
-    os.execv(program[0], program)  # it replaces us: the demo uses these commands, not they it
+    os.execv(program[0], program)  # noqa: S606 - it replaces us: the demo uses these commands, not they it

@@ -17,7 +17,7 @@ UNITS = {"": 60.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Duration(click.ParamType[float]):
-    """ "20m", "90s", "2h", or a bare number of minutes, as seconds."""
+    """Such as "20m", "90s", "2h", or a bare number of minutes, as seconds."""
 
     name = "duration"
 
@@ -50,7 +50,7 @@ def audit(settings: Settings, adapter: str | None) -> None:
 
 
 def follow(settings: Settings, request: Request) -> Finished:
-    """Send a request and print what is told until it is finished. Ctrl-C stops the work itself, cleanly. WorkerError when it did not finish."""
+    """Send a request and print what is told until it is finished; Ctrl-C stops the work itself. WorkerError when it did not finish."""
     started = time.monotonic()
     try:
         for said in call(settings.loaded.socket, request):

@@ -17,8 +17,8 @@ from edgeevo.store.reader import Reader
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 @click.pass_obj
-def report(settings: Settings, as_json: bool) -> None:
-    """Audit pass rates with intervals, the gate's table, what evolution did, time per phase, real tasks, and what the sets have in common."""
+def report(settings: Settings, *, as_json: bool) -> None:
+    """Audit pass rates with intervals, the gate's table, time per phase, real tasks, and what the sets have in common."""
     with Reader(settings.loaded.database) as reader:
         found = figures(reader)
     click.echo(msgspec.json.encode(found).decode() if as_json else "\n".join(lines(found)))

@@ -16,7 +16,7 @@ from edgeevo.errors import DaemonError
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 @click.pass_obj
-def status(settings: Settings, as_json: bool) -> None:
+def status(settings: Settings, *, as_json: bool) -> None:
     """Show how the box is: what runs, what serves, and what is wrong."""
     answer = ask(settings.loaded.socket, StatusAsked(), timeout_seconds=10.0)
     if not isinstance(answer, Status):

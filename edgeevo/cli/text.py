@@ -14,15 +14,17 @@ MAX_PATHS = 50
 
 
 def clean(text: str | bytes, *, newlines: bool = False) -> str:
-    """`text` with everything that could steer a terminal made visible: control characters, escape sequences, bidirectional overrides,
-    lone surrogates, invalid UTF-8. Line feeds stay only when `newlines`; tabs become spaces.
+    """`text` with everything that could steer a terminal made visible.
+
+    Control characters, escape sequences, bidirectional overrides, lone surrogates and invalid UTF-8 are spelt out; line feeds stay only when
+    `newlines`; tabs become spaces.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
-    return "".join(_visible(character, newlines) for character in text)
+    return "".join(_visible(character, newlines=newlines) for character in text)
 
 
-def _visible(character: str, newlines: bool) -> str:
+def _visible(character: str, *, newlines: bool) -> str:
     if character.isprintable() or (newlines and character == "\n"):
         return character
     if character == "\t":
@@ -48,8 +50,8 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def show_changes(changes: Changes, base: Path) -> Iterator[str]:
-    """Lines that say what differs below `base`: added, changed and removed paths, then a folded unified diff of each text file."""
+def show_changes(changes: Changes) -> Iterator[str]:
+    """Lines that say what differs from the real files: added, changed and removed paths, then a folded unified diff of each text file."""
     paths = sorted(changes.nodes)
     if not paths:
         yield "nothing changed"

@@ -1,4 +1,4 @@
-"""`run` and `ask`: work for people. The sandbox belongs to the caller; the model answers through the daemon, or through a worker of ours."""
+"""`run` and `ask`: work for people. The sandbox belongs to the caller; the model answers through the daemon, or a worker of ours."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def perform(thinker: Thinker, task: RealTask) -> Done:
         done = work(task, sandbox, thinker.one, _show)
     finally:
         sandbox.close()
-    for line in show_changes(done.changes, Path(task.directory)):
+    for line in show_changes(done.changes):
         click.echo(line)
     verdict = {None: "not checked", True: "check passed", False: "check failed"}[done.verified]
     ending = {Ending.SUBMITTED: "the agent is done"}.get(done.ending, f"the agent stopped ({done.ending})")

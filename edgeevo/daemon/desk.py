@@ -90,7 +90,7 @@ class Desk:
                 replies += policy.propose(turns)
         except EdgeevoError as error:
             problem = error
-        except Exception as error:  # a broken worker must cost one answer, never the desk
+        except Exception as error:  # noqa: BLE001 - whatever breaks costs one answer, never the desk
             problem = ModelError(f"the model worker failed: {error}", hint="it is started again for the next request")
         if problem is not None:
             self._release()

@@ -238,8 +238,9 @@ class Keeper:
             write_durably(place, b"\n".join(encode(event) for event in self._store.past(owner.id) if isinstance(event, Evaluated)))
 
     def _failed(self, error: EdgeevoError) -> None:
-        """A failed worker is tried again, later each time; after MAX_FAILURES in a row without a new event it is given up. When it was the
-        store that failed, the work is not to blame: it waits until the store works again.
+        """A failed worker is tried again, later each time, and given up after MAX_FAILURES in a row without a new event.
+
+        When it was the store that failed, the work is not to blame: it waits until the store works again.
         """
         assert self.owner is not None
         owner, stored = self.owner, isinstance(error, StoreError)

@@ -114,12 +114,18 @@ def _dice(program: Program, seed: int, split: Split, attempt: int) -> Random:
 
 
 def naive_command(
-    task: Task, *, drop: int | None = None, swap: tuple[int, ProgramLink] | None = None, unquoted: bool = False, ignore_absent: bool = False
+    task: Task,
+    *,
+    drop: int | None = None,
+    swap: tuple[int, ProgramLink] | None = None,
+    unquoted: bool = False,
+    ignore_absent: bool = False,
+    unread: bool = False,
 ) -> str | None:
     """What somebody would type who misses one thing about `task`, with the task's own names and values; None when it can't be written.
 
     `drop` leaves out a link, `swap` uses another skill's first way in a link's place, `unquoted` forgets the quotes, `ignore_absent` uses
-    tools that this state lacks.
+    tools that this state lacks, `unread` takes the name of the file that holds a fact for the fact.
     """
     for attempt in range(MAX_DRAWS):
         rng = _dice(task.program, task.seed, task.split, attempt)
@@ -139,6 +145,8 @@ def naive_command(
                 return None
         if not stages or not stages[0].starts:
             return None
+        if unread:
+            stages = [replace(s, params={**s.params, s.fact[0]: s.fact[1]}, fact=None) if s.fact else s for s in stages]
         speaker = Speaker(Style.draw(rng), draft.scene.cwd, draft.scene.home)
         absent = () if ignore_absent else task.initial.absent_tools
         try:
@@ -261,16 +269,21 @@ def _hide(name: str, params: Params, draw: Draw, draft: _Draft, world: World) ->
 # --- shell ------------------------------------------------------------------------------------------------------------
 
 
+def uses(way: str, tool: str) -> bool:
+    """Whether a shell form needs `tool` (or has a word that looks like it)."""
+    return bool(re.search(rf"\b{re.escape(tool)}\b", way))
+
+
 def _command(draft: _Draft, speaker: Speaker, preference: int, absent: tuple[str, ...]) -> str:
     """The whole program as one command line, using each entry's way number `preference` (or the nearest that is allowed)."""
     out = ""
     for stage in draft.stages:
-        ways = [w for w in stage.entry.ways if not any(re.search(rf"\b{re.escape(t)}\b", w) for t in absent)]
+        ways = [w for w in stage.entry.ways if not any(uses(w, tool) for tool in absent)]
         if stage.fact:
             ways = [w for w in ways if f"{{{stage.fact[0]}}}" in w and f"{{{stage.fact[0]}:raw}}" not in w]
         if not stage.starts:
             ways = [w for w in ways if not w.startswith("!")]
-        if not ways or (absent and len(ways) < 2):  # noqa: PLR2004 - taking a tool away must leave two ways
+        if not ways or ((absent or stage.fact) and len(ways) < 2):  # noqa: PLR2004 - a hazard or a look-up must leave two ways
             raise NoInstanceError
         way = ways[min(preference, len(ways) - 1)].removeprefix("!")
         if stage.fact:

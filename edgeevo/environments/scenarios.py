@@ -7,11 +7,11 @@ come from the pool of one split. A hazard (`HAZARDS`) changes how the generator 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from edgeevo.domain import Directory, File, Split
+from edgeevo.domain import Directory, File, Node, Split
 from edgeevo.environments import names
 from edgeevo.environments.world import World, text
 
@@ -242,11 +242,21 @@ def _age(rng: Random) -> int:
     return rng.choice((rng.randint(0, 50) * MINUTE + 20, rng.randint(1, 23) * HOUR + 1800, rng.randint(1, 60) * DAY + 12 * HOUR))
 
 
+def _twins(name: str) -> tuple[str, ...]:
+    return f".{name}", f"{name}.orig", f"{name}~", name.upper()
+
+
+def decoys(nodes: Mapping[str, Node]) -> set[str]:
+    """The paths of `nodes` that are near misses of another: same content, and a name as the hazard `decoys` makes them."""
+    twins = {(posixpath.join(posixpath.dirname(path), twin), path) for path in nodes for twin in _twins(posixpath.basename(path))}
+    return {twin for twin, path in twins if twin != path and nodes.get(twin) == nodes[path]}
+
+
 def _litter(world: World, rng: Random, scene: Scene) -> None:
     """Near misses beside real files: a hidden twin, an extra suffix, an upper-case extension."""
     real = [p for p, n in world.below(scene.root) if isinstance(n, File)]
     for path in rng.sample(real, min(5, len(real))):
         folder, name = posixpath.split(path)
-        twin = rng.choice((f".{name}", f"{name}.orig", f"{name}~", name.upper()))
+        twin = rng.choice(_twins(name))
         if posixpath.join(folder, twin) not in world.nodes:
             world.put(posixpath.join(folder, twin), world.nodes[path])

@@ -24,7 +24,7 @@ CLOSERS = ("", "", "", ".", ".", " please")
 FRAGMENT = frozenset(
     "number which what how where who all the first last top bottom everything every names files lines non in on from recently are is does "
     "line size reverse {in} empty executables rows values unique largest smallest lowest highest longest most maximum minimum mean hex "
-    "sorted numbers days row slow comma-separated".split()
+    "sorted numbers days row slow comma-separated before nobody no only full bare numeric i there days just newest oldest value everywhere".split()
 )  # requests that begin so are no imperatives: no "please" or "can you" before them
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _SLOT = re.compile(r"\{(<?\w+)(?::(\w+))?\}")
@@ -156,6 +156,8 @@ def polish(sentence: str, rng: Random, *, opens_with_value: bool) -> str:
     first, second = [*sentence.lower().split(maxsplit=2), "", ""][:2]
     fragment = first.rstrip(":,") in FRAGMENT or second == "of"
     opener = "" if question or opens_with_value or fragment else rng.choice(OPENERS)
+    if second == "me" and opener in ("i want to ", "help me "):  # nobody wants to give themselves a list
+        opener = ""
     sentence = opener + sentence
     if not opens_with_value and rng.random() < 0.6:  # noqa: PLR2004 - most people begin with a capital
         sentence = sentence[0].upper() + sentence[1:]

@@ -1,0 +1,1 @@
+"""Environments that grow: operators, two gated loops, measured verifiers, lineages."""

@@ -3,14 +3,15 @@
     plan loop         proposer edits the parent in one direction; the reviewer objects or agrees, within a budget
     environment loop  the child is rendered solution first; verifiers measure it in the sandbox; a failure is repaired within a budget
 
-Directions are tried in random order from the same parent; a lineage ends for the night only when all three fail. Everything that is random is keyed
-by (night seed, lineage, generation, place), so a night that was stopped after any event takes the same decisions when it goes on.
+Directions are tried in random order from the same parent; a lineage ends for the night only when all three fail. All dice are keyed by
+(night seed, lineage, generation), and what is recorded is not measured again, so a night that was stopped after any event takes the
+same decisions when it goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from edgeevo.domain import Direction, Environment, Split, Task, derive_seed
@@ -34,8 +35,8 @@ class Harness:
 
     sandbox: Sandbox
     seed: int
-    proposer: Proposer = RuleProposer()
-    reviewer: PlanReviewer = RuleReviewer()
+    proposer: Proposer = field(default_factory=RuleProposer)
+    reviewer: PlanReviewer = field(default_factory=RuleReviewer)
 
     def founders(self, candidates: Sequence[Environment], pool: Pool) -> Iterator[Event]:
         """Verify founders; those that pass are admitted as generation 0."""

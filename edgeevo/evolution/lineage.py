@@ -65,7 +65,7 @@ def move(environment: Environment, passed: int, attempts: int, nights_at_zero: i
     """The scheduler's rule: advance when more than 6 of 8 pass, reduce after three nights at zero, else stay."""
     if attempts and passed * 8 > ADVANCE_ABOVE * attempts:
         action = ADVANCE
-    elif passed == 0 and nights_at_zero >= 3:  # noqa: PLR2004 - the rule's number
+    elif passed == 0 and nights_at_zero >= 3:
         action = REDUCE
     else:
         action = STAY

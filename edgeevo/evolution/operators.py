@@ -13,12 +13,13 @@ from random import Random
 
 from edgeevo.domain import Direction, Program, ProgramLink
 from edgeevo.environments import sets
-from edgeevo.environments.program import FACT, WITHOUT, entry_of, follows
+from edgeevo.environments.program import FACT, WITHOUT, entry_of, follows, uses
 from edgeevo.environments.scenarios import HAZARDS
 from edgeevo.environments.skills import Entry, Kind
 
 FACT_PARAMETERS = ("word", "n", "key")
 SCARCE_TOOLS = ("awk", "sed", "find", "grep", "sort", "tee", "head", "tr", "xargs", "perl", "paste", "tac")
+LOOKING_TOOLS = ("find", "ls", "du")
 
 
 class Aspect(enum.StrEnum):
@@ -85,8 +86,8 @@ def hide_fact(program: Program, rng: Random) -> tuple[Program, int] | None:
     for i, link in enumerate(program.links):
         for name in FACT_PARAMETERS:
             if _usable_fact(entry_of(link), name):
-                fact = ProgramLink(skill=FACT, variant=name)
-                found.append((Program(scenario=program.scenario, links=(*program.links[:i], fact, *program.links[i:]), hazards=program.hazards), i))
+                links = (*program.links[:i], ProgramLink(skill=FACT, variant=name), *program.links[i:])
+                found.append((Program(scenario=program.scenario, links=links, hazards=program.hazards), i))
     return _some(rng, found)
 
 
@@ -107,22 +108,21 @@ def add_hazard(hazard: str) -> Edit:
 
 
 def add_decoys(program: Program, rng: Random) -> tuple[Program, int] | None:
-    """Near misses, where they can matter: the first link looks for files."""
+    """Near misses, where they can matter and show: the first link looks for files, and the last one prints."""
     first = next(link for link in program.links if link.skill != FACT)
-    return add_hazard("decoys")(program, rng) if entry_of(first).takes is Kind.START else None
+    looks = any(uses(way, tool) for way in entry_of(first).ways for tool in LOOKING_TOOLS)
+    return add_hazard("decoys")(program, rng) if looks and entry_of(program.links[-1]).gives is not Kind.TREE else None
 
 
 def take_tool(program: Program, rng: Random) -> tuple[Program, int] | None:
-    """The tool of a link's everyday form is absent from the box; two other forms must remain."""
+    """The tool of a link's everyday form is absent from the box; two other forms must remain, of this link and of every other."""
     if any(h.startswith(WITHOUT) for h in program.hazards):
         return None
+    forms = {i: entry_of(link).ways for i, link in enumerate(program.links) if link.skill != FACT}
     found = []
-    for i, link in enumerate(program.links):
-        if link.skill == FACT:
-            continue
-        ways = entry_of(link).ways
+    for i, ways in forms.items():
         for tool in SCARCE_TOOLS:
-            if tool in ways[0].split() and sum(tool not in way.replace("|", " ").split() for way in ways) > 1:
+            if tool in ways[0].split() and all(sum(not uses(way, tool) for way in others) > 1 for others in forms.values()):
                 found.append((Program(scenario=program.scenario, links=program.links, hazards=(*program.hazards, WITHOUT + tool)), i))
     return _some(rng, found)
 
@@ -157,13 +157,27 @@ def _broad(kind: Kind) -> Kind:
 
 
 OPERATORS: tuple[Operator, ...] = (
-    Operator("append_link", Direction.LENGTH, Aspect.CONSTRAINT, "a further result is required that depends on every earlier link", append_link),
+    Operator(
+        "append_link", Direction.LENGTH, Aspect.CONSTRAINT, "a further result is required that depends on every earlier link", append_link
+    ),
     Operator("insert_link", Direction.LENGTH, Aspect.CONSTRAINT, "a link in between changes what all later links work on", insert_link),
     Operator("hide_fact", Direction.LENGTH, Aspect.INTERACTION, "a value must be found in a file before it can be used", hide_fact),
-    Operator("hostile_names", Direction.SCENARIO, Aspect.CONSTRAINT, HAZARDS["spaces"] + ", so that an unquoted path means two", add_hazard("spaces")),
+    Operator(
+        "hostile_names",
+        Direction.SCENARIO,
+        Aspect.CONSTRAINT,
+        HAZARDS["spaces"] + ", so that an unquoted path means two",
+        add_hazard("spaces"),
+    ),
     Operator("decoys", Direction.SCENARIO, Aspect.INTERACTION, HAZARDS["decoys"] + ", so that a loose match takes too much", add_decoys),
     Operator("take_tool", Direction.SKILL, Aspect.RESOURCE, "the usual tool is absent from the box", take_tool),
-    Operator("rarer_sibling", Direction.SKILL, Aspect.CONSTRAINT, "a neighbouring move is asked for that the usual form doesn't make", rarer_sibling),
+    Operator(
+        "rarer_sibling",
+        Direction.SKILL,
+        Aspect.CONSTRAINT,
+        "a neighbouring move is asked for that the usual form doesn't make",
+        rarer_sibling,
+    ),
     Operator("other_skill", Direction.SKILL, Aspect.CONSTRAINT, "a less expected move is asked for in the same place", other_skill),
 )
 BY_ID = {operator.id: operator for operator in OPERATORS}

@@ -7,10 +7,14 @@ Corruptions and harmless variations are made from the contract's clauses, so eve
 
 from __future__ import annotations
 
+import posixpath
+import re
 import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import structs
 
 from edgeevo.agent.episode import Trial, verify
 from edgeevo.domain import (
@@ -30,6 +34,7 @@ from edgeevo.domain import (
     derive_seed,
 )
 from edgeevo.environments.program import naive_command, render
+from edgeevo.environments.scenarios import decoys
 from edgeevo.errors import TaskError
 from edgeevo.events import Evidence
 from edgeevo.evolution.roles import Proposal, Rejection
@@ -81,10 +86,17 @@ def quality(task: Task) -> tuple[bool, str]:
     if any(len(c) > MAX_COMMAND_CHARS for c in task.oracle):
         return False, f"solution of {max(map(len, task.oracle))} characters, at most {MAX_COMMAND_CHARS}"
     made = [c.path for c in task.contract if isinstance(c, Content | Rerun) and c.path not in task.initial.nodes]
-    unnamed = [p for p in made if p.rsplit("/", 1)[-1].split(".")[0] not in task.instruction]
-    if len(unnamed) == len(made) and made:
-        return False, f"the instruction does not name {unnamed[0]}"
-    return True, "every new file is named; the budgets hold"
+    if made and not any(_stated(path, task) for path in made):
+        return False, f"the instruction does not name {made[0]}"
+    return True, "new files are named; the budgets hold"
+
+
+def _stated(path: str, task: Task) -> bool:
+    """Whether the instruction names the new file, or the initial files do: by a name of the same stem or, packed, inside."""
+    name = posixpath.basename(path)
+    stem = name.split(".")[0]
+    files = [(posixpath.basename(p).split(".")[0], n.data) for p, n in task.initial.nodes.items() if isinstance(n, File)]
+    return stem in task.instruction or any(stem == other or name.encode() in data for other, data in files)
 
 
 def leakage(task: Task) -> tuple[bool, str]:
@@ -93,9 +105,22 @@ def leakage(task: Task) -> tuple[bool, str]:
     for clause in task.contract:
         if isinstance(clause, Printed) and len(clause.lines) > 1 and clause.lines in texts:
             return False, "a file of the initial state is the printed answer"
-        if isinstance(clause, Printed) and clause.lines and len(" ".join(clause.lines)) > 8 and " ".join(clause.lines) in task.instruction:  # noqa: PLR2004 - short answers are guesses, not leaks
+        if isinstance(clause, Printed) and clause.lines and len(" ".join(clause.lines)) > 8 and " ".join(clause.lines) in task.instruction:
             return False, "the printed answer stands in the instruction"
+    if any(re.search(rf"\b{re.escape(fact)}\b", task.instruction) for fact in _facts(task) if not fact.isdigit()):
+        return False, "a value that is to be found in a file stands in the instruction"
     return True, "the answer stands neither in the instruction nor ready-made in a file"
+
+
+def _facts(task: Task) -> list[str]:
+    """The values that the solution reads from files of one line."""
+    read = [posixpath.basename(shlex.split(path)[0]) for command in task.oracle for path in re.findall(r"\$\(cat ([^)]+)\)", command)]
+    lines = [
+        n.data.decode("utf-8", "replace").splitlines()
+        for p, n in task.initial.nodes.items()
+        if isinstance(n, File) and posixpath.basename(p) in read
+    ]
+    return [found[0] for found in lines if len(found) == 1]
 
 
 def oracle(task: Task, sandbox: Sandbox) -> tuple[bool, str]:
@@ -108,6 +133,8 @@ def oracle(task: Task, sandbox: Sandbox) -> tuple[bool, str]:
             return False, "the solution hits a limit"
         if any(r.seconds > LIMIT_SHARE * task.limits.wall_seconds for r in trial.results):
             return False, "the solution needs more than half of the time limit"
+        if any(len(r.stdout) + len(r.stderr) > LIMIT_SHARE * task.limits.output_bytes for r in trial.results):
+            return False, "the solution prints more than half of what may be printed"
     same = {p: _content(n) for p, n in first.changes.nodes.items()} == {p: _content(n) for p, n in second.changes.nodes.items()}
     if not same and not any(isinstance(c, Rerun) for c in task.contract):
         return False, "two runs of the solution end in different states"
@@ -115,7 +142,7 @@ def oracle(task: Task, sandbox: Sandbox) -> tuple[bool, str]:
 
 
 def _content(node: object) -> object:
-    return (node.data, node.mode) if isinstance(node, File) else type(node).__name__
+    return (node.data, node.mode) if isinstance(node, File) else node
 
 
 def _errors(trial: Trial) -> str:
@@ -163,7 +190,7 @@ def _answers(task: Task, purpose: str, count: int) -> list[str]:
 
 def harder(task: Task, proposal: Proposal, parent: Environment, sandbox: Sandbox) -> tuple[bool, str]:
     """The parent's links with the child's values, or the named naive solution, fail the child's verifier."""
-    name, command = _naive(task, proposal, parent)
+    name, command = _naive(task, proposal, parent, sandbox)
     if command is None:
         return False, f"no naive solution ({name}) can be written"
     if verify(task, sandbox, (command,)).verdict.passed:
@@ -171,30 +198,31 @@ def harder(task: Task, proposal: Proposal, parent: Environment, sandbox: Sandbox
     return True, f"{name} fails: {command}"
 
 
-def _naive(task: Task, proposal: Proposal, parent: Environment) -> tuple[str, str | None]:
+def _naive(task: Task, proposal: Proposal, parent: Environment, sandbox: Sandbox) -> tuple[str, str | None]:
     touched = proposal.touched
     if proposal.operator == "hide_fact":
-        literal = f"printf '%s\\n' {shlex.quote(' '.join(parent.lineage))}"
-        return "answering without reading the fact", literal
+        return "the solution with the file's name for what it holds", naive_command(task, unread=True)
     if proposal.direction is Direction.LENGTH:
         return "the parent's links alone", naive_command(task, drop=touched)
     if proposal.operator == "hostile_names":
         return "the solution without quotes", naive_command(task, unquoted=True)
     if proposal.operator == "decoys":
-        return "the answer of the state without decoys", _undecoyed_answer(task, parent)
+        return "the answer of the state without decoys", _undecoyed_answer(task, sandbox)
     if proposal.operator == "take_tool":
         return "the parent's solution", naive_command(task, ignore_absent=True)
     swapped = naive_command(task, swap=(touched, parent.program.links[touched]))
     return "the parent's link in its place", swapped or naive_command(task, drop=touched)
 
 
-def _undecoyed_answer(task: Task, parent: Environment) -> str | None:
-    try:
-        twin = render(parent.program, task.seed, task.split)
-    except TaskError:
+def _undecoyed_answer(task: Task, sandbox: Sandbox) -> str | None:
+    """What the child's own solution prints where the decoys were never put; None when there are none, or nothing is printed."""
+    lures = decoys(task.initial.nodes)
+    if not lures or not any(isinstance(c, Printed) for c in task.contract):
         return None
-    printed = [c for c in twin.contract if isinstance(c, Printed)]
-    return f"printf '%s\\n' {' '.join(shlex.quote(line) for line in printed[0].lines)}" if printed else None
+    calm = structs.replace(task.initial, nodes={p: n for p, n in task.initial.nodes.items() if p not in lures})
+    results = verify(structs.replace(task, initial=calm), sandbox, task.oracle).results
+    lines = results[-1].stdout.decode("utf-8", "replace").splitlines()
+    return f"printf '%s\\n' {' '.join(shlex.quote(line) for line in lines)}"
 
 
 # --- mutants ----------------------------------------------------------------------------------------------------------
@@ -203,7 +231,12 @@ def _undecoyed_answer(task: Task, parent: Environment) -> str | None:
 def mutants(task: Task, sandbox: Sandbox) -> tuple[bool, str]:
     """Corruptions of each clause fail and harmless variations pass."""
     solution = " ; ".join(task.oracle)
-    wrong = [(name, command) for clause in task.contract for name, command in _corruptions(clause, task, solution)]
+    wrong: list[tuple[str, str]] = []
+    for clause in task.contract:
+        found = _corruptions(clause, task, solution)
+        if not found:
+            return False, f"nothing can break the clause {type(clause).__name__.lower()}"
+        wrong += found
     for name, command in wrong:
         if verify(task, sandbox, (command,)).verdict.passed:
             return False, f"a corrupted end passes ({name}): {command}"
@@ -219,8 +252,13 @@ def _corruptions(clause: Clause, task: Task, solution: str) -> Sequence[tuple[st
     """At least two ways to break one clause, as command lines that run the solution first."""
     match clause:
         case Printed():
-            return [("a line dropped", f"{{ {solution} ; }} | sed 1d"), ("a value changed", f"{{ {solution} ; }} | sed '1s/$/7/'")]
-        case Content(path=path) | Rerun(path=path):
+            # with tools that no hazard takes away: a corruption that can't run would prove nothing
+            return [("a line dropped", f"{{ {solution} ; }} | tail -n +2"), ("a value changed", f"{{ printf 7 ; {solution} ; }}")]
+        case Content(path=path, lines=lines):
+            q = shlex.quote(path)
+            emptied = [("emptied", f"{solution} ; : > {q}")] if lines else []
+            return [*emptied, ("a line added", f"{solution} ; echo 7 >> {q}"), ("removed", f"{solution} ; rm -f {q}")]
+        case Rerun(path=path):
             q = shlex.quote(path)
             return [("emptied", f"{solution} ; : > {q}"), ("removed", f"{solution} ; rm -f {q}")]
         case Present(path=path, node=node, mode=mode):
@@ -232,12 +270,12 @@ def _corruptions(clause: Clause, task: Task, solution: str) -> Sequence[tuple[st
             q, parent = shlex.quote(path), shlex.quote(path.rsplit("/", 1)[0] or "/")
             return [("put back", f"{solution} ; mkdir -p {parent} ; : > {q}"), ("put back as a directory", f"{solution} ; mkdir -p {q}")]
         case Untouched(except_paths=free):
-            bystanders = [p for p, n in task.initial.nodes.items() if isinstance(n, File) and not any(p == f or p.startswith(f + "/") for f in free)]
+            files = [p for p, n in task.initial.nodes.items() if isinstance(n, File)]
+            bystanders = [p for p in files if not any(p == f or p.startswith(f + "/") for f in free)]
             if not bystanders:
                 return []
             q = shlex.quote(bystanders[len(bystanders) // 2])
-            # the answer must still be printed last, so that only the bystander differs
-            return [("a bystander changed", f"{{ {solution} ; }} ; echo x >> {q}"), ("a bystander removed", f"{{ {solution} ; }} ; rm -f {q}")]
+            return [("a bystander changed", f"{solution} ; echo x >> {q}"), ("a bystander removed", f"{solution} ; rm -f {q}")]
 
 
 def _harmless(task: Task, solution: str) -> Iterator[tuple[str, str]]:
@@ -249,4 +287,5 @@ def _harmless(task: Task, solution: str) -> Iterator[tuple[str, str]]:
     if printed:
         yield "a final empty line", f"{{ {solution} ; echo ; }}"
         if printed[0].order in (Order.SET, Order.PATHS):
-            yield "another order", f"{{ {solution} ; }} | sort -r"
+            backwards = "tac" if "sort" in task.initial.absent_tools else "sort -r"
+            yield "another order", f"{{ {solution} ; }} | {backwards}"

@@ -1,4 +1,4 @@
-"""Which episodes teach: oracle walks and the policy's own verified successes, with their source, duplicates removed, capped per skill. Pure.
+"""Which episodes teach: oracle walks and own verified successes, with their source, duplicates removed, capped per skill. Pure.
 
 An example is a whole trajectory: instruction, command, what came of it, `submit`. Only verified commands get here; the caller has run them.
 """
@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from edgeevo.domain import Environment, Message, Split, Task, Value, derive_seed
+from edgeevo.domain import Environment, Message, Role, Split, Task, Value, derive_seed
 from edgeevo.environments.program import render
+from edgeevo.environments.splits import split_of
 from edgeevo.errors import TaskError
 from edgeevo.events import Source
 
@@ -32,8 +33,8 @@ def practice_tasks(environments: Sequence[Environment], seed: int, count: int, s
     Every task has a seed of its own, derived from the environment and its turn, so that asking for more only adds to the end.
     """
     one = [e for e in environments if len(e.program.links) == 1 and not e.program.hazards]
-    more = [e for e in environments if e not in one]
-    wanted = count if not more else round(count * singles_share)
+    more = [e for e in environments if len(e.program.links) > 1 or e.program.hazards]
+    wanted = count if not more else round(count * singles_share) if one else 0
     tasks = _rounds(one, seed, wanted) + _rounds(more, seed, count - wanted)
     Random(derive_seed("order of examples", seed)).shuffle(tasks)
     return tasks
@@ -54,7 +55,10 @@ def _rounds(environments: Sequence[Environment], seed: int, count: int) -> list[
 
 
 def select(candidates: Iterable[Example], count: int, seed: int) -> list[Example]:
-    """At most `count` examples: no two with the same instruction and replies, no source and no skill above its share, own successes first."""
+    """At most `count` examples, own successes first: no two with the same instruction and replies, no source or skill above its share.
+
+    What is held out never teaches, wherever it came from.
+    """
     rng = Random(derive_seed("select examples", seed))
     ranked = sorted(candidates, key=lambda e: (e.source is not Source.SUCCESS, rng.random()))
     by_source: Counter[Source] = Counter()
@@ -63,13 +67,16 @@ def select(candidates: Iterable[Example], count: int, seed: int) -> list[Example
     out: list[Example] = []
     for example in ranked:
         skill = example.task.program.links[-1].skill
+        said = (example.conversation[0], *(m for m in example.conversation if m.role is Role.ASSISTANT))
         if len(out) == count:
             break
-        if example.conversation in seen or by_source[example.source] >= MAX_SOURCE_SHARE[example.source] * count:
+        if example.task.split is not Split.PRACTICE or split_of(example.task.program) is not Split.PRACTICE:
+            continue
+        if said in seen or by_source[example.source] >= MAX_SOURCE_SHARE[example.source] * count:
             continue
         if by_skill[skill] >= max(8, MAX_SKILL_SHARE * count):
             continue
-        seen.add(example.conversation)
+        seen.add(said)
         by_source[example.source] += 1
         by_skill[skill] += 1
         out.append(example)

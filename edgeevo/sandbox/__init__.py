@@ -6,7 +6,8 @@
         changed = box.changes()
         box.close()
 
-What is promised, and what is not, is written in docs/safety.md. `ScriptedSandbox` is the second implementation, for whatever needs no commands.
+What is promised, and what is not, is written in docs/safety.md. `ScriptedSandbox` is the second
+implementation, for whatever needs no commands.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ import errno
 import functools
 import os
 import stat
+from collections.abc import Iterator
 
-from edgeevo.domain import Changes, Limits, LimitHit
+from edgeevo.domain import Changes, LimitHit, Limits
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import kernel
 from edgeevo.sandbox.confine import View
@@ -21,7 +22,7 @@ OWN_INODES = 16  # the directories of the box itself
 
 
 class Layer:
-    """One overlay of a box: `lowers` (first on top), `upper` as the box filled it, `merged` as the box sees it, `prefix` its place inside."""
+    """One overlay of a box: `lowers` (first on top), `upper` as the box filled it, `merged` as it sees it, `prefix` its place inside."""
 
     def __init__(self, base: str, name: str, lowers: tuple[str, ...], prefix: str) -> None:
         self.lowers, self.prefix = lowers, prefix
@@ -117,7 +118,7 @@ def open_directory_box(handle: int, limits: Limits, place: str, *, read_only: bo
 
 
 @contextlib.contextmanager
-def _undone_on_failure(box: OpenBox):  # type: ignore[no-untyped-def]
+def _undone_on_failure(box: OpenBox) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -125,7 +126,9 @@ def _undone_on_failure(box: OpenBox):  # type: ignore[no-untyped-def]
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise SandboxError(
             f"box can't be opened: {error}",
-            hint="raise disk_bytes or inodes of the limits" if full else "run `edgeevo doctor`: overlays in user namespaces need Linux 6.6 or newer",
+            hint="raise disk_bytes or inodes of the limits"
+            if full
+            else "run `edgeevo doctor`: overlays in user namespaces need Linux 6.6 or newer",
         ) from error
     except BaseException:
         box.close()

@@ -140,7 +140,7 @@ class Connection:
 
     def _receive(self) -> None:
         try:
-            data = self._socket.recv(1 << 20)
+            data = self._socket.recv(1 << 16)
         except OSError as error:
             raise self._died() from error
         if not data:
@@ -184,7 +184,7 @@ class RunnerBox:
 
     def __init__(self, connection: Connection, handle: int, limits: Limits, *, private: bool) -> None:
         self._connection, self._handle, self._limits, self._private = connection, handle, limits, private
-        self._closed = False
+        self.closed = False
 
     def run(self, command: str, *, wall_seconds: float | None = None, read_only: bool = False) -> CommandResult:
         """Run one shell command in the box's working directory and return what came of it.
@@ -206,16 +206,16 @@ class RunnerBox:
 
     def close(self) -> None:
         """End the box; may be called twice. Returns at once: the runner kills what runs and unmounts before it does anything else."""
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         if self._private:
             self._connection.close()
         else:
             self._connection.tell(m.Close(box=self._handle))  # a runner that died took its boxes along
 
     def _call(self, body: m.Body) -> m.Reply:
-        if self._closed:
+        if self.closed:
             raise SandboxError("the box is closed", hint="open a new one")
         return self._connection.call(body)
 
@@ -285,7 +285,7 @@ class RunnerSandbox:
         assert isinstance(reply, m.Opened)
         box = RunnerBox(connection, reply.box, limits, private=True)
         with self._lock:
-            self._private = [*(other for other in self._private if not other._closed), box]
+            self._private = [*(other for other in self._private if not other.closed), box]
         return box
 
     def close(self) -> None:
@@ -339,5 +339,6 @@ def check_installed() -> None:
     for program, package in ((BWRAP, "bubblewrap"), ("/usr/bin/bash", "bash")):
         if not os.access(program, os.X_OK):
             raise SandboxError(
-                f"{program} is missing: commands are never run without it", hint=f"install the package {package}, e.g. `apt install {package}`"
+                f"{program} is missing: commands are never run without it",
+                hint=f"install the package {package}, e.g. `apt install {package}`",
             )

@@ -116,7 +116,7 @@ class RunningCommand:
             self._read(fd)
 
     def _forget_empty_box(self) -> None:
-        """The shell is gone: unless it left processes behind, don't wait for the slow end of the namespaces, which nothing can use any more.
+        """The shell is gone: unless it left processes behind, don't wait for the slow end of its namespaces, which nobody uses now.
 
         Orphans return to process 1, so without children of process 1 nothing in the box is alive.
         """
@@ -209,7 +209,9 @@ class RunningCommand:
         """What came of it; SandboxError when bubblewrap could not set the box up, or something in it could not be killed."""
         seconds = time.monotonic() - self.started
         if self._stuck:
-            raise SandboxError(f"processes of a box survived SIGKILL for {KILL_GRACE_SECONDS} s", hint="a device or disk of this machine hangs")
+            raise SandboxError(
+                f"processes of a box survived SIGKILL for {KILL_GRACE_SECONDS} s", hint="a device or disk of this machine hangs"
+            )
         assert self._exit_status is not None
         reported = _EXIT.search(self._status_text)
         if self.hit is not None:
@@ -235,7 +237,9 @@ class RunningCommand:
         )
 
     def _judge(self, exit_code: int) -> LimitHit | None:
-        if exit_code == 128 + signal.SIGXCPU or (exit_code == 128 + signal.SIGKILL and self._cpu_seconds > 0.9 * self.box.limits.cpu_seconds):
+        if exit_code == 128 + signal.SIGXCPU or (
+            exit_code == 128 + signal.SIGKILL and self._cpu_seconds > 0.9 * self.box.limits.cpu_seconds
+        ):
             return LimitHit.CPU
         if exit_code == 128 + signal.SIGXFSZ:
             return LimitHit.FILE_SIZE

@@ -52,7 +52,16 @@ def bwrap_argv(view: View, command: bytes, *, read_only: bool = False, private_t
 
 def environment(home: str) -> dict[str, str]:
     """The whole environment of a command."""
-    return {"PATH": PATH, "HOME": home, "USER": "user", "LOGNAME": "user", "SHELL": "/bin/bash", "LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb"}
+    return {
+        "PATH": PATH,
+        "HOME": home,
+        "USER": "user",
+        "LOGNAME": "user",
+        "SHELL": "/bin/bash",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "TERM": "dumb",
+    }
 
 
 def resource_limits(limits: Limits) -> Sequence[tuple[int, tuple[int, int]]]:

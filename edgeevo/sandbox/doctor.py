@@ -6,13 +6,22 @@ import re
 import subprocess
 from collections.abc import Callable
 
-from edgeevo.domain import Changes, CommandResult, Directory, File, LimitHit, Limits, Link, State, Value
+from edgeevo.domain import Changes, CommandResult, File, LimitHit, Limits, Link, State, Value
 from edgeevo.errors import EdgeevoError
 from edgeevo.sandbox.client import RunnerSandbox, check_installed
 from edgeevo.sandbox.confine import BWRAP
 
 OLDEST_BUBBLEWRAP = (0, 8)  # the first with --disable-userns
-CHECK_LIMITS = Limits(wall_seconds=2.0, cpu_seconds=2, output_bytes=16_384, memory_bytes=128 << 20, disk_bytes=4 << 20, inodes=200, file_bytes=2 << 20, processes=32)
+CHECK_LIMITS = Limits(
+    wall_seconds=2.0,
+    cpu_seconds=2,
+    output_bytes=16_384,
+    memory_bytes=128 << 20,
+    disk_bytes=4 << 20,
+    inodes=200,
+    file_bytes=2 << 20,
+    processes=32,
+)
 CHECK_STATE = State(
     nodes={
         "/srv/check/numbers": File(data=b"3\n1\n2\n", age_seconds=7200),
@@ -45,7 +54,7 @@ _CHECKS = (
     _Check(
         name="commands run in the working directory, output and errors apart",
         command="sort numbers; echo oops >&2; exit 3",
-        holds=lambda r, c: (r.exit_code, r.stdout, r.stderr) == (3, b"1\n2\n3\n", b"oops\n"),
+        holds=lambda r, _: (r.exit_code, r.stdout, r.stderr) == (3, b"1\n2\n3\n", b"oops\n"),
         cure="bash must be at /usr/bin/bash",
     ),
     _Check(
@@ -67,43 +76,43 @@ _CHECKS = (
     _Check(
         name="files have their ages",
         command="find . -type f -mmin +100",
-        holds=lambda r, c: r.stdout == b"./numbers\n",
+        holds=lambda r, _: r.stdout == b"./numbers\n",
         cure="check the clock of this machine",
     ),
     _Check(
         name="an absent tool is absent",
         command="awk 1 numbers",
-        holds=lambda r, c: r.exit_code == 127,
+        holds=lambda r, _: r.exit_code == 127,
         cure="/usr must be on a file system that overlays accept as lower layer",
     ),
     _Check(
         name="the system is read-only and the host can't be seen",
         command="touch /usr/bin/x 2>/dev/null || ls -d /sys/kernel /boot/* /home/*/.ssh 2>/dev/null || id -u",
-        holds=lambda r, c: r.stdout == b"1000\n",
+        holds=lambda r, _: r.stdout == b"1000\n",
         cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="there is no network and no nested namespace",
         command="tail -n +3 /proc/net/dev | grep -v ' *lo:'; unshare -U true",
-        holds=lambda r, c: r.stdout == b"" and r.exit_code != 0,
+        holds=lambda r, _: r.stdout == b"" and r.exit_code != 0,
         cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="the disk quota holds and is named",
         command="for i in 1 2 3 4 5; do head -c 1900000 /dev/zero > f$i; done",
-        holds=lambda r, c: r.limit_hit is LimitHit.DISK,
+        holds=lambda r, _: r.limit_hit is LimitHit.DISK,
         cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="the output cap holds and is named",
         command="yes",
-        holds=lambda r, c: r.limit_hit is LimitHit.OUTPUT and r.truncated and len(r.stdout) == CHECK_LIMITS.output_bytes,
+        holds=lambda r, _: r.limit_hit is LimitHit.OUTPUT and r.truncated and len(r.stdout) == CHECK_LIMITS.output_bytes,
         cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="a fork bomb is stopped and named",
         command="f() { f | f & }; f; sleep 5",
-        holds=lambda r, c: r.limit_hit is LimitHit.PROCESSES,
+        holds=lambda r, _: r.limit_hit is LimitHit.PROCESSES,
         cure="the kernel must offer /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN)",
     ),
 )
@@ -120,7 +129,8 @@ def self_check(sandbox: RunnerSandbox) -> list[ProbeResult]:
             if check.holds(result, changes):
                 results.append(ProbeResult(name=check.name, ok=True))
             else:
-                found = f"exit {result.exit_code}, limit {result.limit_hit}, stdout {result.stdout[:200]!r}, stderr {result.stderr[:200]!r}, changes {sorted(changes.nodes)[:8]}"
+                found = f"exit {result.exit_code}, limit {result.limit_hit}, stdout {result.stdout[:200]!r}, stderr {result.stderr[:200]!r}"
+                found += f", changes {sorted(changes.nodes)[:8]}"
                 results.append(ProbeResult(name=check.name, ok=False, error=found, cure=check.cure))
         except EdgeevoError as error:
             results.append(ProbeResult(name=check.name, ok=False, error=str(error), cure=error.hint))

@@ -20,7 +20,7 @@ SYSTEM_PLACES = frozenset((b"usr", b"proc", b"dev", b"sys"))  # mount points in 
 _OPAQUE = "user.overlay.opaque"
 
 
-class _Bounds(Exception):
+class _BoundReachedError(Exception):
     """A bound was reached; what was found so far stands."""
 
 
@@ -33,7 +33,7 @@ class _Harvest:
     def note(self, path: bytes, node: Node | None) -> None:
         if len(self.nodes) >= MAX_NODES:
             self.complete = False
-            raise _Bounds
+            raise _BoundReachedError
         self.nodes[path.decode("utf-8", "backslashreplace")] = node
 
     def take(self, size: int) -> bool:
@@ -61,7 +61,7 @@ def harvest(layers: Sequence[Layer]) -> Changes:
             finally:
                 for fd in (upper, *lowers):
                     os.close(fd)
-    except _Bounds:
+    except _BoundReachedError:
         found.complete = False
     return Changes(nodes=found.nodes, complete=found.complete)
 
@@ -139,7 +139,12 @@ def _note_file(found: _Harvest, upper: int, name: bytes, path: bytes, relative: 
             return
         data = _read(file.fileno(), status.st_size)
     mode = stat.S_IMODE(status.st_mode)
-    if before is not None and stat.S_ISREG(before[1].st_mode) and stat.S_IMODE(before[1].st_mode) == mode and before[1].st_size == len(data):
+    if (
+        before is not None
+        and stat.S_ISREG(before[1].st_mode)
+        and stat.S_IMODE(before[1].st_mode) == mode
+        and before[1].st_size == len(data)
+    ):
         lower = kernel.open_beneath(before[0], relative, os.O_RDONLY | os.O_NONBLOCK)
         with open(lower, "rb", buffering=0):
             if _read(lower, len(data)) == data:

@@ -53,7 +53,9 @@ def unshare(flags: int) -> None:
 
 def prctl(option: int, value: int) -> None:
     """prctl(2) with one argument."""
-    _check(_libc.prctl(ctypes.c_int(option), ctypes.c_ulong(value), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0)), f"prctl {option}")
+    _check(
+        _libc.prctl(ctypes.c_int(option), ctypes.c_ulong(value), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0)), f"prctl {option}"
+    )
 
 
 def pivot_root_here() -> None:

@@ -33,7 +33,9 @@ def lay_changes(changes: Changes, layers: Sequence[tuple[str, str]]) -> None:
                 os.chmod(name, node.mode & 0o1777, dir_fd=parent)
                 os.close(parent)
     except (OSError, UnicodeEncodeError) as error:
-        raise SandboxError(f"changes can't be laid on the view: {error}", hint="the directory was changed meanwhile, or is not the same") from error
+        raise SandboxError(
+            f"changes can't be laid on the view: {error}", hint="the directory was changed meanwhile, or is not the same"
+        ) from error
 
 
 def _parent(path: str, layers: Sequence[tuple[str, str]]) -> tuple[int, str]:

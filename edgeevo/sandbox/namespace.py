@@ -29,7 +29,7 @@ SKELETON_DIRECTORIES = (
     "boot", "dev", "etc", "home/user", "mnt", "opt", "proc", "root", "run", "srv", "usr", "var/cache", "var/lib", "var/log", "var/spool",
 )  # fmt: skip
 ETC_FILES = {
-    "passwd": "root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000:user:/home/user:/bin/bash\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
+    "passwd": "root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000:user:/home/user:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n",
     "group": "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n",
     "hosts": "127.0.0.1\tlocalhost\n127.0.1.1\tbox\n::1\tlocalhost\n",
     "hostname": "box\n",
@@ -51,8 +51,9 @@ def drop_to(uid: int, gid: int) -> None:
 
 
 def watch_parent(parent_pid: int, *, from_main_thread: bool) -> int:
-    """Tie our life to the parent's: returns a pidfd that becomes readable when it ends. The kernel's own death signal is asked for only
-    where a main thread started us, because it fires at the end of the *thread*. Ends at once when the parent is gone already.
+    """Tie our life to the parent's: returns a pidfd that becomes readable when it ends; ends at once when it is gone already.
+
+    The kernel's own death signal is asked for only where a main thread started us, because it fires at the end of the *thread*.
     """
     fd = os.pidfd_open(parent_pid)
     if from_main_thread:
@@ -100,7 +101,9 @@ def enter(filter_program: bytes, *, with_directory: bool = False) -> None:
     os.mkdir(where + "/tmp", 0o700)  # bubblewrap mounts its own staging tmpfs there
     os.mkdir(where + BOXES, 0o700)
     os.mkdir(where + CACHE, 0o700)
-    kernel.mount("cache", where + CACHE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"size={CACHE_BYTES},nr_inodes={CACHE_INODES},mode=700")
+    kernel.mount(
+        "cache", where + CACHE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"size={CACHE_BYTES},nr_inodes={CACHE_INODES},mode=700"
+    )
     os.close(here)
     os.chdir(where)
     kernel.pivot_root_here()

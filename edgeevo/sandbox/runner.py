@@ -25,7 +25,7 @@ from edgeevo.sandbox.seccomp import build_filter
 from edgeevo.sandbox.template import Template, Templates
 
 LOW_FDS = 16  # kept occupied, so that descriptors given to children never collide with their targets
-RECEIVE_BYTES = 1 << 20
+RECEIVE_BYTES = 1 << 16
 
 
 class Runner:
@@ -119,7 +119,7 @@ class Runner:
         return self._opened(spare or open_state_box(self._handle_number(), limits, template))
 
     def _prepare_spare(self) -> None:
-        """A state that was opened is likely to be opened again (attempts come in groups), so the next box on it is made while we are idle."""
+        """Attempts come in groups: a state that was opened is likely to be opened again, so its next box is made while we are idle."""
         assert self._spare_wanted is not None
         (template, limits), self._spare_wanted = self._spare_wanted, None
         with contextlib.suppress(EdgeevoError, OSError):  # then the next call to open says what is wrong

@@ -2,7 +2,8 @@
 
 A list of refusals, on top of namespaces and dropped capabilities: it takes away the kernel's riskiest surface (nested namespaces, mounts,
 tracing, bpf, io_uring, keys), the socket families that network namespaces don't cover (VSOCK), injection into a terminal, memory that no
-limit counts (memfd, System V segments), and every call newer than the tables below. Two tables: x86_64, and the generic one of aarch64 and riscv64.
+limit counts (memfd, System V segments), and every call newer than the tables below. There are two:
+x86_64, and the generic one of aarch64 and riscv64.
 """
 
 from __future__ import annotations
@@ -109,6 +110,12 @@ def build_filter(machine: str | None = None) -> bytes:
     # Reading the execution domain and choosing the plain one are harmless; switching address randomisation off is not needed.
     program += _only_for(
         calls["personality"],
-        [_instruction(_LOAD, _ARG), _instruction(_JEQ, 0, 2), _instruction(_JEQ, 0xFFFFFFFF, 1), _refuse(errno.EPERM), _instruction(_RETURN, _ALLOW)],
+        [
+            _instruction(_LOAD, _ARG),
+            _instruction(_JEQ, 0, 2),
+            _instruction(_JEQ, 0xFFFFFFFF, 1),
+            _refuse(errno.EPERM),
+            _instruction(_RETURN, _ALLOW),
+        ],
     )
     return b"".join([*program, _instruction(_RETURN, _ALLOW)])

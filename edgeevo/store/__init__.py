@@ -1,1 +1,1 @@
-"""The store: one SQLite database. `writer` belongs to the daemon alone, `reader` and `figures` open it read-only and may be used by anybody."""
+"""The store: one SQLite database. `writer` belongs to the daemon alone, `reader` and `figures` are read-only and for everybody."""

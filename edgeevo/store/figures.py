@@ -1,6 +1,6 @@
-"""The figures of `edgeevo report`, each a query on the store: pass rates with intervals, the gate's table, what evolution did, and the proof
-that practice, exam and audit never mix, by content.
+"""The figures of `edgeevo report`, each a query on the store.
 
+Pass rates with intervals, the gate's table, what evolution did, and the proof that practice, exam and audit never mix, by content.
 Rates carry Wilson 95 % intervals; gains are paired by task, their interval is Newcombe's (hybrid score) without credit for the pairing.
 BROKEN attempts count nowhere.
 """
@@ -147,7 +147,8 @@ def rates(reader: Reader) -> list[Rate]:
     rows = reader.query(
         _AUDITED
         + """
-        select policy, cause, stratum, count(*) as n, sum(passed) as passed, min(started_at) as first, 0 as last from audited group by policy, stratum
+        select policy, cause, stratum, count(*) as n, sum(passed) as passed, min(started_at) as first, 0 as last
+        from audited group by policy, stratum
         union all
         select policy, cause, 'all', count(*), sum(passed), min(started_at), 1 from audited group by policy
         order by first, policy, last, stratum
@@ -168,7 +169,8 @@ def gains(reader: Reader) -> list[Gain]:
         + """
         , pairs as (select y.policy as after, y.cause, y.stratum, x.passed as b, y.passed as a, y.started_at
           from audited x join audited y on x.task_id = y.task_id and x.set_id = y.set_id where x.policy = 'base' and y.policy <> 'base')
-        select after, cause, stratum, count(*) as n, sum(b) as b, sum(a) as a, min(started_at) as first, 0 as last from pairs group by after, stratum
+        select after, cause, stratum, count(*) as n, sum(b) as b, sum(a) as a, min(started_at) as first, 0 as last
+        from pairs group by after, stratum
         union all
         select after, cause, 'all', count(*), sum(b), sum(a), min(started_at), 1 from pairs group by after
         order by first, after, last, stratum
@@ -214,7 +216,8 @@ def evolution(reader: Reader) -> list[Evolution]:
 def phases(reader: Reader) -> list[PhaseTime]:
     """Seconds per phase, in the order in which they ended first; audits by their own clock."""
     rows = reader.query(
-        "select owner, json_extract(body, '$.phase') as phase, sum(json_extract(body, '$.seconds')) as seconds, min(at) as first, min(seq) as seq "
+        "select owner, json_extract(body, '$.phase') as phase, sum(json_extract(body, '$.seconds')) as seconds, "
+        "min(at) as first, min(seq) as seq "
         "from events where kind = 'phase_ended' group by owner, phase "
         "union all select id, 'audit', ended_at - started_at, started_at, 0 from owners where kind = 'audit' and ended_at is not null "
         "and id not in (select owner from events where kind = 'phase_ended') order by first, seq"
@@ -226,7 +229,7 @@ def phases(reader: Reader) -> list[PhaseTime]:
 
 
 def overlaps(reader: Reader) -> list[Overlap]:
-    """What practice (played or learnt from), exam and audit have in common, by structure, by normalised oracle and by instruction 8-grams."""
+    """What practice (played or learnt from), exam and audit have in common: structures, normalised oracles, instruction 8-grams."""
     sets: dict[str, dict[str, set[str]]] = {purpose: {"structure": set(), "commands": set(), "8-grams": set()} for purpose in PURPOSES}
     for purpose in PURPOSES:
         for source in (purpose, "examples") if purpose == "practice" else (purpose,):

@@ -141,7 +141,8 @@ class Reader:
     def environment(self, prefix: str) -> EnvironmentFile:
         """One environment by the first digits of its id, with the evidence for or against it. StoreError when not exactly one matches."""
         rows = self.query(
-            "select id, detail, body, evidence, admitted from environments where substr(id, 1, ?) = ? order by admitted desc, owner desc, seq desc",
+            "select id, detail, body, evidence, admitted from environments where substr(id, 1, ?) = ? "
+            "order by admitted desc, owner desc, seq desc",
             [len(prefix), prefix],
         )
         if len({row["id"] for row in rows}) != 1:
@@ -163,7 +164,8 @@ class Reader:
             AdapterRow,
             """
             select a.sha256, a.owner, a.at, a.loss, a.examples_id,
-              coalesce((select j.decision from judgements j where j.candidate_sha256 = a.sha256 order by j.at desc limit 1), '') as decision,
+              coalesce((select j.decision from judgements j where j.candidate_sha256 = a.sha256 order by j.at desc limit 1), '')
+                as decision,
               case a.sha256 when (select active from slot_changes order by id desc limit 1) then 'active'
                 when (select previous from slot_changes order by id desc limit 1) then 'previous' else '' end as slot
             from adapters a order by a.at desc
@@ -207,10 +209,12 @@ class Reader:
 
 
 _ENVIRONMENTS = """
-select e.id, e.lineage, e.generation, e.admitted, e.scenario, coalesce(e.direction, '') as direction, coalesce(e.operator, '') as operator, e.reason,
+select e.id, e.lineage, e.generation, e.admitted, e.scenario, e.reason,
+  coalesce(e.direction, '') as direction, coalesce(e.operator, '') as operator,
   (select group_concat(json_extract(l.value, '$.skill'), '+') from json_each(e.body, '$.program.links') l) as skills,
   (select count(*) from outcomes o join tasks t on t.id = o.task_id where t.environment = e.id and o.split = 'practice') as attempts,
-  (select coalesce(sum(o.passed), 0) from outcomes o join tasks t on t.id = o.task_id where t.environment = e.id and o.split = 'practice') as passed
+  (select coalesce(sum(o.passed), 0) from outcomes o join tasks t on t.id = o.task_id
+    where t.environment = e.id and o.split = 'practice') as passed
 from environments e"""
 
 

@@ -24,8 +24,9 @@ create table events (
     primary key (owner, seq)
 );
 create table environments (
-    owner text not null, seq integer not null, id text not null, admitted integer not null, lineage text not null, generation integer not null,
-    place integer not null, parent text, direction text, operator text, scenario text not null, structure text not null,
+    owner text not null, seq integer not null, id text not null, admitted integer not null, lineage text not null,
+    generation integer not null, place integer not null,
+    parent text, direction text, operator text, scenario text not null, structure text not null,
     reason text not null default '', detail text not null default '', body blob not null, evidence blob not null,
     primary key (owner, seq)
 );
@@ -37,7 +38,8 @@ create table tasks (
 );
 create table task_uses (task_id text not null, owner text not null, purpose text not null, primary key (task_id, owner, purpose));
 create table outcomes (
-    owner text not null, split text not null, set_id text not null, policy_id text not null, task_id text not null, attempt integer not null,
+    owner text not null, split text not null, set_id text not null, policy_id text not null,
+    task_id text not null, attempt integer not null,
     structure text not null, stratum text not null, skill text not null, passed integer not null, ending text not null,
     steps integer not null, reply_tokens integer not null, seconds real not null, at real not null,
     primary key (split, set_id, policy_id, task_id, attempt)
@@ -48,7 +50,8 @@ create table adapters (
 );
 create table judgements (
     owner text not null, seq integer not null, candidate_sha256 text not null, incumbent_sha256 text, candidate_policy text not null,
-    incumbent_policy text not null, set_id text not null, decision text not null, n integer not null, wins integer not null, losses integer not null,
+    incumbent_policy text not null, set_id text not null, decision text not null,
+    n integer not null, wins integer not null, losses integer not null,
     p_value real not null, at real not null, body blob not null,
     primary key (owner, seq)
 );

@@ -64,7 +64,7 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, *, max_bytes: int, now: float, mounts: str = "") -> Store:
-        """Open or create the database at `path`. `mounts` is the text of /proc/mounts, to refuse network file systems. Raises StoreError."""
+        """Open or create the database at `path`. `mounts`: the text of /proc/mounts, to refuse network file systems. StoreError."""
         kind = filesystem_of(path.parent, mounts)
         if kind in NETWORK_FILESYSTEMS:
             raise StoreError(f"{path.parent} is on {kind}, where locks can't be trusted", hint="set daemon.state_dir to a local disk")
@@ -135,7 +135,7 @@ class Store:
         return owner
 
     def finish(self, owner: str, status: str, *, reason: str, now: float, failures: int = 0) -> None:
-        """Say how a night or audit stands: ended, failed, stopped (will not go on), or interrupted (will). `failures`: in a row, without progress."""
+        """Say how it stands: ended, failed, stopped (will not go on), or interrupted (will). `failures`: in a row, without progress."""
         ended = None if status == "interrupted" else now
         with self._transaction() as db:
             db.execute(
@@ -182,7 +182,7 @@ class Store:
         return tuple(msgspec.json.decode(row[0], type=Environment) for row in rows)
 
     def record(self, owner: str, event: Event, *, now: float) -> int:
-        """One event and every row derived from it, in one durable transaction. Returns its number, 0 for `Progress`, which is not stored."""
+        """One event and every row derived from it, in one durable transaction. Returns its number; `Progress` has none (0)."""
         if isinstance(event, Progress):
             return 0
         with self._transaction() as db:
@@ -216,7 +216,8 @@ class Store:
     def promotions_left(self) -> list[tuple[str, int, Adapter]]:
         """Promotions that were recorded but not carried out (we were killed between the two): owner, number of the event, adapter."""
         rows = self._connection.execute(
-            "select j.owner, j.seq, a.body from judgements j join adapters a on a.sha256 = j.candidate_sha256 join owners o on o.id = j.owner "
+            "select j.owner, j.seq, a.body from judgements j "
+            "join adapters a on a.sha256 = j.candidate_sha256 join owners o on o.id = j.owner "
             "where j.decision = 'promote' and o.cause != 'comparison' "
             "and not exists (select 1 from slot_changes s where s.owner = j.owner and s.seq = j.seq) order by j.at"
         )

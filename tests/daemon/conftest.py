@@ -60,20 +60,24 @@ class Box:
 
     @property
     def loaded(self) -> Loaded:
+        """The configuration as this process reads it."""
         return load(self.file)
 
     def start(self, *settings: str) -> Status:
+        """Start the daemon with these settings and wait until it answers."""
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         command = [sys.executable, "-c", BOOT, str(self.file), *settings]
         self.process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
-        return self.wait(lambda status: True)
+        return self.wait(bool)
 
     def status(self) -> Status:
+        """Its status now."""
         answer = ask(self.loaded.socket, StatusAsked(), timeout_seconds=5)
         assert isinstance(answer, Status)
         return answer
 
     def wait(self, holds: Callable[[Status], bool], seconds: float = 15.0) -> Status:
+        """Its status once `holds`; fails after the time or when the daemon has ended."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             try:
@@ -86,9 +90,11 @@ class Box:
         raise AssertionError(f"it never came to that: {self.status()}")
 
     def ask(self, request: Request) -> Answer:
+        """The first answer to a request."""
         return ask(self.loaded.socket, request)
 
     def follow(self, request: Request) -> list[Answer]:
+        """All answers to a request."""
         return list(call(self.loaded.socket, request))
 
     def follow_in_background(self, request: Request) -> threading.Thread:
@@ -111,6 +117,7 @@ class Box:
         return time.monotonic() - started
 
     def rows(self, sql: str, *parameters: object) -> list[tuple[object, ...]]:
+        """Rows of a query on its database."""
         connection = sqlite3.connect(f"file:{self.loaded.database}?mode=ro", uri=True)
         try:
             return connection.execute(sql, parameters).fetchall()

@@ -19,7 +19,7 @@ PRODUCERS = tuple(
     ProgramLink(skill=skill, variant=variant)
     for skill, variant in (("find_ext", "plain"), ("find_files", "plain"), ("grep", "plain"), ("sort", "numeric"), ("tail", "plain"))
 )
-SEEDS = 6  # tried before a program counts as one without an instance here
+SEEDS = 3  # tried before a program counts as one without an instance here
 ENTRIES = [pytest.param(ProgramLink(skill=s, variant=v), id=f"{s}.{v}") for s, v in sorted(vocabulary.ENTRIES)]
 
 
@@ -30,10 +30,15 @@ def sandbox():
     runner.close()
 
 
+def chains_of(link: ProgramLink) -> list[tuple[ProgramLink, ...]]:
+    """One entry alone, if it can stand first, and behind each producer that gives what it takes."""
+    alone: list[tuple[ProgramLink, ...]] = [(link,)] if follows(None, link) else []
+    return alone + [(producer, link) for producer in PRODUCERS if producer != link and follows(producer, link)]
+
+
 def programs_of(link: ProgramLink, count: int) -> list[Program]:
     """`count` programs that show one entry, first or behind a producer, in scenarios and hazards that its hash chooses."""
-    chains: list[tuple[ProgramLink, ...]] = [(link,)] if follows(None, link) else []
-    chains += [(producer, link) for producer in PRODUCERS if follows(producer, link)]
+    chains = chains_of(link)
     start = derive_seed("test", link.skill, link.variant)
     scenarios, hazards = sorted(SCENARIOS), [(), *[(h,) for h in sorted(HAZARDS)]]
     return [
@@ -72,7 +77,7 @@ def check(link: ProgramLink, sandbox, count: int) -> None:
 @pytest.mark.parametrize("link", ENTRIES)
 def test_both_ways_satisfy_the_contract_and_doing_nothing_does_not(link, sandbox):
     """The oracle and the alternative of an entry pass, first in a program and behind a producer, and an idle agent fails."""
-    check(link, sandbox, 2)
+    check(link, sandbox, min(2, len(chains_of(link))))
 
 
 @pytest.mark.sandbox
@@ -87,9 +92,8 @@ def test_both_ways_satisfy_the_contract_in_every_scenario_and_hazard(link, sandb
 def test_a_program_and_a_seed_give_the_same_task_twice(link):
     """Rendering draws on nothing but the program, the seed and the split."""
     program = programs_of(link, 1)[0]
-    first, second = instance(program), instance(program)
-    assert (first is None) == (second is None)
-    assert first is None or encode(first) == encode(second)
+    first = instance(program)
+    assert first is None or encode(first) == encode(render(program, first.seed, first.split))
 
 
 @pytest.mark.parametrize("link", ENTRIES)

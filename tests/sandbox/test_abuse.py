@@ -7,8 +7,8 @@ import os
 import platform
 import socket
 import time
-from pathlib import Path
 
+import msgspec
 import pytest
 
 from edgeevo.domain import LimitHit, Link
@@ -50,6 +50,7 @@ def sandbox(host):
 @pytest.fixture
 def abuse(sandbox, host):
     """Run a command and ask the questions; gives the result, and the changes where they are wanted."""
+
     def look():
         """What a new episode sees."""
         with sandbox.open(STATE, TIGHT) as fresh:
@@ -84,25 +85,31 @@ def python(code: str) -> str:
 # --- each resource has a bound, and the bound that was hit is named --------------------------------------------------------
 
 EXHAUSTING = {
-    "a fork bomb of the shell": ("f() { f | f & }; f; sleep 9", LimitHit.PROCESSES),
+    "a fork bomb of the shell": ("f() { f | f & }; f; sleep 60", LimitHit.PROCESSES),
     "a fork bomb of python": (python("import os\nwhile True:\n  try: os.fork()\n  except OSError: pass"), LimitHit.PROCESSES),
-    "a thread bomb": (python("import threading,time\nfor _ in range(99): threading.Thread(target=time.sleep,args=(9,)).start()"), LimitHit.PROCESSES),
+    "a thread bomb": (
+        python("import threading,time\nfor _ in range(99): threading.Thread(target=time.sleep,args=(60,)).start()"),
+        LimitHit.PROCESSES,
+    ),
     "memory by one process": (python("import time\nx=[]\nwhile True: x.append(bytearray(1<<20))"), LimitHit.MEMORY),
     "memory by many processes": (
-        "for i in $(seq 12); do python3 -I -S -c 'import time; x=bytearray(9<<20); time.sleep(9)' & done; wait",
+        "for i in $(seq 12); do python3 -I -S -c 'import time; x=bytearray(9<<20); time.sleep(60)' & done; wait",
         LimitHit.MEMORY,
     ),
-    "memory by a shared mapping": (python("import mmap,time\nm=mmap.mmap(-1,200<<20)\nfor i in range(0,200<<20,4096): m[i]=1"), LimitHit.MEMORY),
+    "memory by a shared mapping": (
+        python("import mmap,time\nm=mmap.mmap(-1,200<<20)\nfor i in range(0,200<<20,4096): m[i]=1"),
+        LimitHit.MEMORY,
+    ),
     "a big file": ("head -c 100M /dev/zero > big", LimitHit.FILE_SIZE),
     "a sparse file": ("truncate -s 1T sparse", LimitHit.FILE_SIZE),
-    "a zip bomb": ("head -c 20M /dev/zero | gzip > bomb.gz; gzip -dc bomb.gz > out", LimitHit.FILE_SIZE),
+    "a zip bomb": ("head -c 6M /dev/zero | gzip > bomb.gz; gzip -dc bomb.gz > out", LimitHit.FILE_SIZE),
     "inodes": ("mkdir d; cd d; for i in $(seq 500); do : > f$i; done", LimitHit.INODES),
     "endless output": ("yes", LimitHit.OUTPUT),
     "endless errors": ("yes >&2", LimitHit.OUTPUT),
     "output without a newline from /dev/zero": ("cat /dev/zero", LimitHit.OUTPUT),
-    "sleeping": ("sleep 9", LimitHit.WALL),
+    "sleeping": ("sleep 60", LimitHit.WALL),
     "ignored signals": ("trap '' TERM INT HUP QUIT XCPU PIPE; while :; do sleep 0.1; done", LimitHit.WALL),
-    "a closed output": ("exec >&- 2>&-; sleep 9", LimitHit.WALL),
+    "a closed output": ("exec >&- 2>&-; sleep 60", LimitHit.WALL),
     "a stopped shell": ("kill -STOP $$; echo never", LimitHit.WALL),
     "spinning": ("while :; do :; done", LimitHit.CPU),
     "spinning with the signal ignored": (
@@ -110,14 +117,14 @@ EXHAUSTING = {
         LimitHit.CPU,
     ),
 }
-CPU_BOUND = TIGHT.__class__(**{name: getattr(TIGHT, name) for name in TIGHT.__struct_fields__} | {"wall_seconds": 8.0})
+BRIEF = msgspec.structs.replace(TIGHT, wall_seconds=1.0)
 
 
 @pytest.mark.parametrize("case", EXHAUSTING)
 def test_exhausting_a_resource_ends_by_the_limit_that_is_named(abuse, case):
     """Whatever is used without end is stopped, and the result says which limit it was."""
     command, limit = EXHAUSTING[case]
-    assert abuse(command, limits=CPU_BOUND if limit is LimitHit.CPU else TIGHT).limit_hit is limit
+    assert abuse(command, limits=BRIEF if limit is LimitHit.WALL else TIGHT).limit_hit is limit
 
 
 @pytest.mark.parametrize("place", ["/srv/app", "/home/user", "/tmp", "/var/tmp", "/var/log", "/etc", "/dev/shm", "/run"])
@@ -180,7 +187,7 @@ LINGERING = {
 def test_nothing_outlives_its_command(abuse, case):
     """A process that was left behind is gone, and the command that left it is not held up by it."""
     result = abuse(LINGERING[case])
-    assert result.stdout == b"done\n" and result.limit_hit is None and result.seconds < 1.5
+    assert result.stdout == b"done\n" and result.limit_hit is None and result.seconds < 20
 
 
 def test_killing_everything_kills_only_the_box(abuse):
@@ -195,7 +202,14 @@ def test_process_one_survives_its_children(abuse):
 
 def test_the_command_may_overwrite_process_one(abuse):
     """Writing into the memory of process 1 hurts nobody outside."""
-    abuse(python("f=open('/proc/1/mem','r+b',buffering=0)\nfor l in open('/proc/1/maps'):\n  a,b=l.split()[0].split('-')\n  try: f.seek(int(a,16)); f.write(bytes(64))\n  except (OSError, ValueError): pass"))
+    abuse(
+        python(
+            "f=open('/proc/1/mem','r+b',buffering=0)\n"
+            "for l in open('/proc/1/maps'):\n"
+            "  try: f.seek(int(l.split('-')[0],16)); f.write(bytes(64))\n"
+            "  except (OSError, ValueError): pass"
+        )
+    )
 
 
 # --- nothing of the host is there --------------------------------------------------------------------------------------------
@@ -204,7 +218,10 @@ def test_the_command_may_overwrite_process_one(abuse):
 def test_the_state_directory_is_not_there(abuse, host):
     """Neither its path nor its content can be found."""
     state = host["state"]
-    result = abuse(f"ls -d {state} /work /opt/* /root/* /home/* /run/* /media 2>/dev/null; cat {state}/credentials; find / -xdev -name credentials 2>/dev/null")
+    result = abuse(
+        f"ls -d {state} /opt/* /root/* /home/* /run/* /media 2>/dev/null; cat {state}/credentials; "
+        "find / -xdev -name credentials 2>/dev/null"
+    )
     assert result.stdout == b"/home/user\n"
 
 
@@ -222,7 +239,9 @@ def test_environments_hold_no_secret(abuse):
 
 def test_no_descriptor_is_inherited(abuse):
     """A command has its three standard descriptors and no other."""
-    assert abuse(python("import os\nprint(sorted(os.listdir('/proc/self/fd')))")).stdout == b"['0', '1', '2', '3']\n"  # 3 is the listing itself
+    assert (
+        abuse(python("import os\nprint(sorted(os.listdir('/proc/self/fd')))")).stdout == b"['0', '1', '2', '3']\n"
+    )  # 3 is the listing itself
 
 
 def test_only_own_processes_are_visible(abuse):
@@ -318,7 +337,8 @@ def test_forbidden_system_calls_are_refused(abuse):
 @pytest.mark.parametrize("code", ["b8 14 00 00 00 cd 80 c3", "b8 27 00 00 40 0f 05 c3"])
 def test_calls_by_another_numbering_kill(abuse, code):
     """32-bit and x32 system calls, which the filter's numbers don't describe, end the process."""
-    program = f"import mmap,ctypes\nm=mmap.mmap(-1,4096,prot=7)\nm.write(bytes.fromhex('{code}'))\nprint(ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(m)))())"
+    program = f"import mmap,ctypes\nm=mmap.mmap(-1,4096,prot=7)\nm.write(bytes.fromhex('{code}'))\n"
+    program += "print(ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(m)))())"
     result = abuse("python3 -I - <<'P'\n" + program + "\nP\n")
     assert result.exit_code == 159 and result.stdout == b""
 
@@ -371,7 +391,7 @@ def test_privileges_cannot_be_gained(abuse, command):
 
 def test_a_deep_tree_is_read_within_bounds(abuse):
     """A tree of thousands of levels is cut, said to be incomplete, and goes with an unmount."""
-    limits = TIGHT.__class__(**{name: getattr(TIGHT, name) for name in TIGHT.__struct_fields__} | {"inodes": 8000, "disk_bytes": 64 << 20})
+    limits = msgspec.structs.replace(TIGHT, inodes=8000, disk_bytes=64 << 20)
     code = "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')\nopen('end','w')"
     result, changes = abuse(python(code), limits=limits, changes=True)
     assert result.exit_code == 0 and not changes.complete and len(changes.nodes) < 100
@@ -379,7 +399,7 @@ def test_a_deep_tree_is_read_within_bounds(abuse):
 
 def test_many_files_are_read_within_bounds(abuse, monkeypatch):
     """More entries than the bound are cut and said to be incomplete."""
-    limits = TIGHT.__class__(**{name: getattr(TIGHT, name) for name in TIGHT.__struct_fields__} | {"inodes": 12_000, "wall_seconds": 8.0})
+    limits = msgspec.structs.replace(TIGHT, inodes=12_000)
     result, changes = abuse(python("for i in range(9000): open(f'f{i}','w').close()"), limits=limits, changes=True)
     assert result.exit_code == 0 and not changes.complete and len(changes.nodes) <= 8192
 
@@ -394,7 +414,9 @@ def test_sparse_files_do_not_fill_our_memory(abuse):
 def test_forbidding_modes_hide_nothing(abuse):
     """Files and directories with mode 000 are read all the same, with their mode."""
     _, changes = abuse("mkdir d; echo x > d/f; chmod 000 d/f d names", changes=True)
-    assert changes.nodes["/srv/app/d/f"].data == b"x\n" and changes.nodes["/srv/app/d"].mode == 0 and changes.nodes["/srv/app/names"].mode == 0
+    assert (
+        changes.nodes["/srv/app/d/f"].data == b"x\n" and changes.nodes["/srv/app/d"].mode == 0 and changes.nodes["/srv/app/names"].mode == 0
+    )
 
 
 def test_odd_names_survive(abuse):
@@ -427,7 +449,12 @@ def test_destroying_everything_harms_only_the_episode(abuse):
 
 def test_the_working_directory_may_be_anything(sandbox):
     """A working directory that was removed, made a link out, or forbidden does not stop the next command."""
-    for command in ("rm -rf /srv/app", "rm -rf /srv/app; ln -s /proc/1/root /srv/app", "chmod 000 /srv", "rm -rf /srv/app; mkfifo /srv/app"):
+    for command in (
+        "rm -rf /srv/app",
+        "rm -rf /srv/app; ln -s /proc/1/root /srv/app",
+        "chmod 000 /srv",
+        "rm -rf /srv/app; mkfifo /srv/app",
+    ):
         with sandbox.open(STATE, TIGHT) as box:
             box.run(command)
             assert box.run("echo here").stdout == b"here\n"
@@ -449,7 +476,9 @@ def test_a_full_box_still_runs_commands(sandbox):
         assert box.run("rm a b c i*; echo ok > d; cat d").stdout == b"ok\n"
 
 
-@pytest.mark.parametrize("command", ["", "\0", "echo \0 x", "\ud800", "'", "if", "exit 300", "x" * 200_000, "printf '\\377\\0'", "\n\n", "#"])
+@pytest.mark.parametrize(
+    "command", ["", "\0", "echo \0 x", "\ud800", "'", "if", "exit 300", "x" * 200_000, "printf '\\377\\0'", "\n\n", "#"]
+)
 def test_no_text_of_a_command_breaks_us(abuse, command):
     """Whatever text comes as a command, the answer is a result."""
     assert abuse(command).limit_hit is None

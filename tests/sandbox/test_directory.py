@@ -30,7 +30,12 @@ def test_a_directory_is_seen_at_its_own_path_and_never_written(sandbox, project)
         result = box.run("pwd; cat a; echo new > a; rm -r old; touch c")
         changes = box.changes()
     assert result.stdout.decode() == f"{project}\none\n"
-    assert changes.nodes == {f"{project}/a": File(data=b"new\n"), f"{project}/c": File(data=b""), f"{project}/old": None, f"{project}/old/b": None}
+    assert changes.nodes == {
+        f"{project}/a": File(data=b"new\n"),
+        f"{project}/c": File(data=b""),
+        f"{project}/old": None,
+        f"{project}/old/b": None,
+    }
     assert (project / "a").read_text() == "one\n" and (project / "old/b").exists() and not (project / "c").exists()
 
 
@@ -38,13 +43,23 @@ def test_nothing_beside_the_directory_is_seen(sandbox, project):
     """Siblings and parents of the directory are empty."""
     (project.parent / "secret").write_text("canary")
     with sandbox.open_directory(project) as box:
-        assert box.run("ls -A ..; cat ../secret; ls /home /root /srv /opt").stdout.decode().split() == ["project", "/home:", "user", "/opt:", "/root:", "/srv:"]
+        assert box.run("ls -A ..; cat ../secret; ls /home /root /srv /opt").stdout.decode().split() == [
+            "project",
+            "/home:",
+            "user",
+            "/opt:",
+            "/root:",
+            "/srv:",
+        ]
 
 
 def test_changes_of_one_box_can_be_laid_on_the_view_of_the_next(sandbox, project):
     """A second box that is given the changes shows exactly the end of the first."""
     with sandbox.open_directory(project) as box:
-        box.run("rm -r old; mkdir old; echo x > old/y; chmod 500 old; rm a; mkdir a; ln -sfn old/y link; echo t > /tmp/t; echo s > s; chmod 750 s")
+        box.run(
+            "rm -r old; mkdir old; echo x > old/y; chmod 500 old; rm a; mkdir a; ln -sfn old/y link; "
+            "echo t > /tmp/t; echo s > s; chmod 750 s"
+        )
         changes = box.changes()
         look = "find . -printf '%p %M %U %l\\n' | sort; cat link /tmp/t s"
         seen = box.run(look).stdout

@@ -48,7 +48,7 @@ def test_the_death_of_the_runner_ends_every_box():
         assert settled(lambda: len(descendants(sandbox.runner_pid)) >= 3)
         inside = descendants(sandbox.runner_pid)
         os.kill(sandbox.runner_pid, signal.SIGKILL)
-        thread.join(3)
+        thread.join(10)
         assert failures and failures[0].hint
         assert settled(lambda: all(gone(pid) for pid in inside))
 
@@ -118,14 +118,14 @@ def test_the_runner_sees_nothing_of_the_host(sandbox):
 def test_root_becomes_an_unused_user(sandbox):
     """A runner of root has no process or file owned by root in its hands."""
     status = Path(f"/proc/{sandbox.runner_pid}/status").read_text()
-    assert "Uid:\t0" not in status and "Groups:\t \n" in status or "Groups:\t\n" in status
+    assert ("Uid:\t0" not in status and "Groups:\t \n" in status) or "Groups:\t\n" in status
 
 
 @needs_root
 def test_a_directory_of_root_is_served_as_root(sandbox, tmp_path):
     """Where the directory belongs to root its boxes do, too; the number of processes is bounded all the same."""
     with sandbox.open_directory(tmp_path, TIGHT) as box:
-        assert box.run("f() { f | f & }; f; sleep 9").limit_hit is LimitHit.PROCESSES
+        assert box.run("f() { f | f & }; f; sleep 60").limit_hit is LimitHit.PROCESSES
         assert box.run("echo ok; echo 1 > /proc/sys/kernel/core_pattern").stdout == b"ok\n"
 
 
@@ -160,7 +160,7 @@ with open_sandbox() as s, s.open_directory(Path({str(mine)!r})) as box:
     print(box.run("cat f; echo y > f; cat f; rm f; ls -A").stdout, box.changes().nodes)
 """
         command = ["setpriv", "--reuid", "65533", "--regid", "65533", "--clear-groups", "--no-new-privs", interpreter, "-I", "-c", code]
-        done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=120, check=False)
         assert done.stdout == f"[]\nb'x\\ny\\n' {{'{mine}/f': None}}\n", done.stderr
         assert (mine / "f").read_text() == "x\n"
 
@@ -184,7 +184,7 @@ open('/proc/sys/user/max_user_namespaces', 'w').write('0')
 try: open_sandbox()
 except SandboxError as error: print(error.hint)
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert "user.max_user_namespaces" in done.stdout, done.stderr
 
 

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeevo.domain import Environment, Split
+from edgeevo.environments import sets
+from edgeevo.events import EnvironmentAdmitted, EnvironmentRejected, LineageMoved, Phase, PhaseStarted
+from edgeevo.evolution.lineage import ADVANCE, END, REDUCE, STAY, Pool, move
+
+FOUNDERS = sets.founders()[:4]
+PAIRS = sets.pairs(Split.PRACTICE)
+
+
+def child(lineage: int, generation: int) -> Environment:
+    return Environment(program=PAIRS[lineage * 9 + generation], lineage=FOUNDERS[lineage].lineage, generation=generation)
+
+
+EVENTS = st.lists(
+    st.builds(EnvironmentAdmitted, environment=st.builds(child, st.integers(0, 3), st.integers(1, 8)), place=st.integers(0, 3), evidence=st.just(()))
+    | st.builds(
+        EnvironmentRejected,
+        environment=st.builds(child, st.integers(0, 3), st.integers(1, 8)),
+        place=st.integers(0, 3),
+        reason=st.just("known"),
+        detail=st.just(""),
+    )
+    | st.builds(
+        LineageMoved,
+        lineage=st.sampled_from([f.lineage for f in FOUNDERS]),
+        generation=st.integers(0, 8),
+        action=st.sampled_from([ADVANCE, STAY, REDUCE, END]),
+        passed=st.just(0),
+        attempts=st.just(8),
+    )
+    | st.just(PhaseStarted(phase=Phase.EVOLVE)),
+    max_size=12,
+)
+
+
+@given(EVENTS, st.integers(0, 12))
+def test_a_pool_is_a_fold(events: list, cut: int) -> None:
+    """Folding events in two parts gives the pool that folding them at once gives."""
+    first = Pool.of(FOUNDERS, events[:cut])
+    for event in events[cut:]:
+        first = first.after(event)
+    assert first == Pool.of(FOUNDERS, events)
+
+
+@given(EVENTS)
+def test_the_latest_is_the_youngest_admitted(events: list) -> None:
+    """A lineage's latest environment has the highest generation that was admitted, and rejected ones never count."""
+    pool = Pool.of(FOUNDERS, events)
+    for founder in FOUNDERS:
+        admitted = [e.environment for e in events if isinstance(e, EnvironmentAdmitted) and e.environment.lineage == founder.lineage]
+        latest = pool.latest(founder.lineage)
+        assert latest is not None and latest.generation == max([0, *(e.generation for e in admitted)])
+
+
+def test_an_unknown_lineage_has_no_latest() -> None:
+    """A lineage whose founder was never admitted has no environment."""
+    assert Pool().latest("nobody") is None
+
+
+def test_ancestors_come_oldest_first() -> None:
+    """The programs of a lineage are in order of generation, however they were stored."""
+    pool = Pool(environments=(child(0, 2), child(0, 1), FOUNDERS[0], FOUNDERS[1]))
+    assert pool.ancestors(FOUNDERS[0].lineage) == [FOUNDERS[0].program, child(0, 1).program, child(0, 2).program]
+
+
+@pytest.mark.parametrize(
+    ("passed", "attempts", "nights_at_zero", "action"),
+    [(8, 8, 0, ADVANCE), (7, 8, 0, ADVANCE), (6, 8, 0, STAY), (0, 8, 2, STAY), (0, 8, 3, REDUCE), (3, 4, 0, STAY), (4, 4, 0, ADVANCE), (0, 0, 0, STAY)],
+)
+def test_the_pointer_moves_by_rule(passed: int, attempts: int, nights_at_zero: int, action: str) -> None:
+    """More than 6 of 8 advances, three nights at zero reduce, everything else stays; broken attempts shrink the group."""
+    assert move(FOUNDERS[0], passed, attempts, nights_at_zero).action == action
+
+
+def test_only_an_end_ends_a_lineage() -> None:
+    """The scheduler's moves leave a lineage open; `end` closes it for the night."""
+    moved = move(FOUNDERS[0], 0, 8)
+    assert Pool().after(moved).ended == frozenset()
+    ended = LineageMoved(lineage="x", generation=0, action=END, passed=0, attempts=0)
+    assert Pool().after(ended).ended == {"x"}
