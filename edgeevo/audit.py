@@ -24,7 +24,7 @@ from edgeevo.worker import emit, requests
 
 def audit(request: AuditRequest, sandbox: Sandbox, model: ModelWorker) -> Iterator[Event]:
     """The parts of the audit that `request.past` does not hold yet."""
-    tasks = sets.held_out_tasks(Split.AUDIT, derive_seed("audit", request.seed), request.tasks)
+    tasks = sets.held_out_tasks(Split.AUDIT, derive_seed("audit", request.seed), request.tasks, request.groups)
     policy = policy_of(model, request.adapter_path, request.adapter)
     for event in exam.sit(policy, tasks, Split.AUDIT, sandbox, request.past):
         yield event

@@ -7,7 +7,6 @@ config.origins["idle.window"]             # "default", "file /etc/edgeevo.toml",
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
@@ -26,6 +25,7 @@ SYSTEM_CONFIG = Path("/etc/edgeevo/edgeevo.toml")
 WINDOW = r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$"
 
 NIGHT_NOTES = {
+    "groups": "themes of the vocabulary that this box practises, such as \"find\" and \"text\"; [] means all (`edgeevo env skills`)",
     "lineages": "lineages that evolve in one night",
     "generations": "generations per lineage and night at most",
     "practice_groups": "practice tasks that are attempted",
@@ -121,11 +121,15 @@ class Config(Value):
 
 
 class Loaded(Value):
-    """A configuration and, for every key ("section.key"), where its value came from."""
+    """A configuration and where its values came from."""
 
     config: Config
-    origins: dict[str, str]
+    origins: dict[str, str]  # by key ("section.key"); a key that is not here has its default
     path: str  # empty: no file, defaults only
+
+    def origin(self, key: str) -> str:
+        """Who set this key: "default", "file /etc/edgeevo.toml", "option --set" or "environment STATE_DIRECTORY"."""
+        return self.origins.get(key, "default")
 
     @property
     def state_dir(self) -> Path:
@@ -192,7 +196,7 @@ def load(path: Path | None, settings: Sequence[str] = (), environ: Mapping[str, 
         raw.setdefault(section, {})[name] = value
         origins[key] = origin
     config = _convert(raw, where)
-    return Loaded(config=config, origins={key: origins.get(key, "default") for key, _, _ in keys(config)}, path=str(path or ""))
+    return Loaded(config=config, origins=origins, path=str(path or ""))
 
 
 def keys(config: Config | None = None) -> Iterator[tuple[str, Any, str]]:
@@ -296,6 +300,8 @@ def _explain(error: msgspec.ValidationError, where: str) -> ConfigError:
         )
     key = f"{section}.{unknown[1]}" if section else unknown[1]
     known = [name for name, _, _ in keys()] + [field.name for field in msgspec.structs.fields(Config)]
+    import difflib  # only an error needs it, and `status` must start fast
+
     near = difflib.get_close_matches(key, known, 1)
     return ConfigError(
         f"configuration {where}: unknown key {key}",

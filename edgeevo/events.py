@@ -228,6 +228,7 @@ Event = (
 class NightPlan(Value):
     """Every budget of a night, with its unit. Defaults are those of `configs/edgeevo.toml`."""
 
+    groups: tuple[str, ...] = ()
     lineages: int = 24
     generations: int = 2
     practice_groups: int = 32
@@ -278,6 +279,7 @@ class AuditRequest(Value):
     tasks: int
     model: ModelFiles
     threads: int
+    groups: tuple[str, ...] = ()
     adapter_path: str | None = None
     adapter: Adapter | None = None
     past: tuple[Event, ...] = ()

@@ -38,6 +38,7 @@ from edgeevo.events import (
     TrainingCheckpoint,
 )
 from edgeevo.evolution.harness import Harness
+from edgeevo.evolution.rules import RuleProposer
 from edgeevo.evolution.lineage import END, Pool, move
 from edgeevo.learning import exam, gate
 from edgeevo.learning.examples import Example, practice_tasks, select, shuffled
@@ -88,7 +89,7 @@ class Night:
 
     def _evolve(self) -> Iterator[Event]:
         founders = self._lineages()
-        harness = Harness(self.sandbox, self.request.seed)
+        harness = Harness(self.sandbox, self.request.seed, RuleProposer(self.plan.groups))
         rounds = 1 + (self.plan.generations if self.plan.evolution else 0)
         yield from self._counted(harness.founders(founders, self.pool), 0, len(founders) * rounds)
         if not self.plan.evolution:
@@ -100,7 +101,7 @@ class Night:
 
     def _lineages(self) -> list[Environment]:
         """The founders whose lineages grow tonight: drawn from all by hash, so that every lineage has its turn."""
-        order = sorted(sets.founders(), key=lambda env: derive_seed("tonight", self.request.seed, env.id))
+        order = sorted(sets.founders(self.plan.groups), key=lambda env: derive_seed("tonight", self.request.seed, env.id))
         return order[: self.plan.lineages]
 
     @staticmethod
@@ -150,7 +151,7 @@ class Night:
         candidates: list[Example] = self._successes()
         count = round(self.plan.examples * SPARE_EXAMPLES)
         known = {env.id for env in self.pool.environments}
-        everything = [*self.pool.environments, *(env for env in sets.founders() if env.id not in known)]
+        everything = [*self.pool.environments, *(env for env in sets.founders(self.plan.groups) if env.id not in known)]
         tasks = practice_tasks(everything, self.request.seed, count, SINGLES_SHARE)
         for n, task in enumerate(tasks):
             example = self._walk(task)
@@ -272,7 +273,7 @@ class Night:
 
     def _exam_tasks(self) -> tuple[Task, ...]:
         """Instances drawn fresh each night from the exam structures."""
-        return sets.held_out_tasks(Split.EXAM, derive_seed("exam", self.request.seed), self.plan.exam_pairs)
+        return sets.held_out_tasks(Split.EXAM, derive_seed("exam", self.request.seed), self.plan.exam_pairs, self.plan.groups)
 
     def _trained(self) -> AdapterTrained | None:
         """Tonight's candidate; None when there was nothing to learn from."""

@@ -1,4 +1,4 @@
-"""`env list|show|try`: the environments that evolution made, why, and how they play."""
+"""`env list|show|skills|try`: the environments that evolution made, why, and how they play."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import click
 from edgeevo.agent.episode import verify
 from edgeevo.cli import Settings
 from edgeevo.cli.text import clean, table
-from edgeevo.errors import StoreError
+from edgeevo.environments.skills import Entry
+from edgeevo.environments.vocabulary import ENTRIES
+from edgeevo.errors import RefusedError, StoreError
 from edgeevo.sandbox import open_sandbox
 from edgeevo.store.reader import EnvironmentFile, Reader
 
 
 @click.group()
 def env() -> None:
-    """Environments: list, show, try."""
+    """Environments: list, show, try; skills."""
 
 
 @env.command("list")
@@ -39,6 +41,23 @@ def list_(settings: Settings, *, rejected: bool, limit: int) -> None:
     ]
     last = "reason" if rejected else "passed"
     click.echo(table(shown, ("id", "lineage", "generation", "scenario", "skills", "direction", last)) if rows else "none yet")
+
+
+@env.command()
+@click.argument("group", required=False)
+def skills(group: str | None) -> None:
+    """The groups of the vocabulary (for `night.groups`), or the skills of one GROUP with a request each."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in ENTRIES.values():
+        groups.setdefault(entry.group, []).append(entry)
+    if group is None:
+        shown = [(name, str(len(groups[name])), ", ".join(sorted({e.skill for e in groups[name]})[:6])) for name in sorted(groups)]
+        click.echo(table(shown, ("group", "entries", "such as")))
+    elif group in groups:
+        shown = [(e.skill, e.variant, (e.asks or e.then)[0]) for e in groups[group]]
+        click.echo(table(shown, ("skill", "variant", "a request")))
+    else:
+        raise RefusedError(f"no group {group} in the vocabulary", hint=f"the groups are {', '.join(sorted(groups))}")
 
 
 @env.command()

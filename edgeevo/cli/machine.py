@@ -65,7 +65,7 @@ def show(settings: Settings) -> None:
     from edgeevo.config import keys
 
     loaded = settings.loaded
-    rows = [(key, _toml(value), loaded.origins[key], note) for key, value, note in keys(loaded.config)]
+    rows = [(key, _toml(value), loaded.origin(key), note) for key, value, note in keys(loaded.config)]
     click.echo(table(rows, ("key", "value", "origin", "meaning")))
 
 

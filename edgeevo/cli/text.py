@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -95,6 +94,8 @@ def _diff(path: str, node: Node | None, before: bytes | None) -> Iterator[str]:
         yield f"  ({len(after)} bytes, not text)"
         return
     old, new = (data.decode("utf-8", "backslashreplace").splitlines() for data in (before or b"", after))
+    import difflib  # not needed by `status`, which must start fast
+
     lines = list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]
     for line in lines[:MAX_DIFF_LINES]:
         yield f"  {clean(line)}"

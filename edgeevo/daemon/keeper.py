@@ -90,6 +90,7 @@ class Keeper:
             tasks=config.audit.tasks,
             model=self._model(),
             threads=config.night.threads,
+            groups=config.night.groups,
             adapter=adapter,
             adapter_path=str(self._shelf.path(adapter.sha256)) if adapter else None,
         )

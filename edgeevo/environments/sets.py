@@ -1,4 +1,8 @@
-"""Which programs there are for each split, and the fixed sets that are drawn from them: founders, exam, audit."""
+"""Which programs there are for each split, and the fixed sets that are drawn from them: founders, exam, audit.
+
+`groups` names the themes of the vocabulary that a box practises (see `edgeevo env skills`); empty means all of them. The sets of two
+choices of groups are different sets with different ids.
+"""
 
 from __future__ import annotations
 
@@ -16,30 +20,30 @@ PAIR_SHARE_PERCENT = 40
 
 
 @cache
-def links() -> tuple[ProgramLink, ...]:
-    """Every link of the vocabulary, in order of name."""
-    return tuple(ProgramLink(skill=s, variant=v) for s, v in sorted(vocabulary.ENTRIES))
+def links(groups: tuple[str, ...] = ()) -> tuple[ProgramLink, ...]:
+    """Every link of these groups, in order of name."""
+    return tuple(ProgramLink(skill=s, variant=v) for (s, v), e in sorted(vocabulary.ENTRIES.items()) if not groups or e.group in groups)
 
 
 @cache
-def openers() -> tuple[ProgramLink, ...]:
+def openers(groups: tuple[str, ...] = ()) -> tuple[ProgramLink, ...]:
     """The links that can stand first."""
-    return tuple(link for link in links() if follows(None, link))
+    return tuple(link for link in links(groups) if follows(None, link))
 
 
 @cache
-def singles(split: Split) -> tuple[Program, ...]:
+def singles(split: Split, groups: tuple[str, ...] = ()) -> tuple[Program, ...]:
     """All programs of one link in a split."""
-    every = (Program(scenario=s, links=(link,)) for link in openers() for s in sorted(SCENARIOS))
+    every = (Program(scenario=s, links=(link,)) for link in openers(groups) for s in sorted(SCENARIOS))
     return tuple(p for p in every if split_of(p) is split)
 
 
 @cache
-def pairs(split: Split) -> tuple[Program, ...]:
+def pairs(split: Split, groups: tuple[str, ...] = ()) -> tuple[Program, ...]:
     """All programs of two links in a split, each in the scenario that its hash chooses."""
     out = []
-    for first in openers():
-        for second in links():
+    for first in openers(groups):
+        for second in links(groups):
             if follows(first, second):
                 names = sorted(SCENARIOS)
                 scenario = names[derive_seed("pair scenario", first.skill, first.variant, second.skill, second.variant) % len(names)]
@@ -53,23 +57,23 @@ def founder(program: Program) -> Environment:
 
 
 @cache
-def founders() -> tuple[Environment, ...]:
+def founders(groups: tuple[str, ...] = ()) -> tuple[Environment, ...]:
     """Every founder: each opener of the vocabulary in the practice scenario that its hash prefers, in order of hash."""
     by_link: dict[ProgramLink, list[Program]] = {}
-    for program in singles(Split.PRACTICE):
+    for program in singles(Split.PRACTICE, groups):
         by_link.setdefault(program.links[0], []).append(program)
     chosen = [min(programs, key=lambda p: derive_seed("founder scenario", p.structure)) for programs in by_link.values()]
     return tuple(founder(p) for p in sorted(chosen, key=lambda p: derive_seed("founder", p.structure)))
 
 
-def held_out_tasks(split: Split, seed: int, count: int) -> tuple[Task, ...]:
+def held_out_tasks(split: Split, seed: int, count: int, groups: tuple[str, ...] = ()) -> tuple[Task, ...]:
     """`count` tasks of the exam or audit split: 60 % singles and 40 % two-link programs, as even over skills as they go.
 
     The same arguments give the same tasks. Programs that offer no instance are passed over.
     """
     wanted_pairs = count * PAIR_SHARE_PERCENT // 100
     out: list[Task] = []
-    for programs, wanted in ((singles(split), count - wanted_pairs), (pairs(split), wanted_pairs)):
+    for programs, wanted in ((singles(split, groups), count - wanted_pairs), (pairs(split, groups), wanted_pairs)):
         out += _draw(programs, split, seed, wanted)
     return tuple(out)
 

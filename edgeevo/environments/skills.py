@@ -71,6 +71,11 @@ class Entry:
     may_be_empty: bool = False
 
     @property
+    def group(self) -> str:
+        """The theme of the entry: the name of the vocabulary file that its reference stands in."""
+        return self.reference.__module__.rpartition("vocabulary_")[2]
+
+    @property
     def key(self) -> tuple[str, str]:
         """(skill, variant), unique in the registry."""
         return self.skill, self.variant

@@ -70,7 +70,6 @@ entry(
     asks=("print {in} without [empty|blank] lines", "show {in}, empty lines left out", "which lines of {in} are not blank?", "{in} minus its blank lines", "strip the empty lines when printing {in}", "list only lines of {in} that contain something",
           "remove blank lines from the output of {in}, leave the file alone"),
     nouns=("the lines of {in} without the blank ones", "{in} without empty lines", "the non-empty lines of {in}", "every line of {in} that contains something", "what remains of {in} without its blank lines"),
-    then=("remove the blank lines from {x}", "leave empty lines out of {x}", "keep only those of {x} that are not blank", "print {x} without empty ones", "drop every empty line of {x}", "show the non-empty ones of {x}"),
 )
 entry(
     "count_lines.blank", TEXT, VALUE, draw=_draft, reference=lambda w, x, p: [str(sum(not line for line in x))],
@@ -78,7 +77,6 @@ entry(
     asks=("count the [empty|blank] lines in {in}", "how many lines of {in} are empty?", "number of blank lines in {in}", "{in}: how many empty lines?", "tell me how often {in} has a line with nothing on it", "find out how many blank lines {in} contains",
           "give the count of lines in {in} that hold no text"),
     nouns=("the number of blank lines in {in}", "how many empty lines {in} has", "the count of lines without text in {in}", "how many lines of {in} are blank", "the amount of empty lines in {in}"),
-    then=("count the blank ones among {x}", "tell me how many of {x} are empty", "print the number of empty lines in {x}", "report how many of {x} hold no text", "give the count of blank lines in {x}", "count how many empty ones are among {x}"),
 )
 entry(
     "remove_blank.in_place", START, TREE, draw=_draft_file, reference=lambda w, x, p: _edit(w, p, [line for line in w.lines(p["file"]) if line]),

@@ -201,7 +201,6 @@ entry(
     asks=("extract the e-mail addresses from {in}", "which mail addresses are in {in}?", "pull all emails out of {in}, one per line", "{in}: email addresses only", "print just the email addresses that {in} contains", "find every address with an @ in {in} and show nothing else",
           "list e-mails found in {in}"),
     nouns=("the e-mail addresses in {in}", "all emails found in {in}", "every mail address that {in} contains", "just the email addresses of {in}", "the addresses with an @ from {in}"),
-    then=("extract the e-mail addresses from {x}", "pull all emails out of {x}", "print just the mail addresses in {x}", "keep nothing but the email addresses of {x}", "show the addresses with an @ found in {x}", "reduce {x} to their e-mail addresses"),
 )
 entry(
     "ips", TEXT, LINES, draw=_contacts, reference=lambda w, x, p: re.findall(r"\d+\.\d+\.\d+\.\d+", "\n".join(x)),
@@ -209,7 +208,6 @@ entry(
     asks=("extract the IP addresses from {in}", "which ip addresses occur in {in}?", "pull all IPs out of {in}, one per line", "{in}: IP addresses only", "print just the IPv4 addresses that {in} contains", "find every dotted address like 10.0.0.1 in {in} and show nothing else",
           "list ips found in {in}"),
     nouns=("the IP addresses in {in}", "all IPs found in {in}", "every IPv4 address that {in} contains", "just the ip addresses of {in}", "the dotted addresses from {in}"),
-    then=("extract the IP addresses from {x}", "pull all IPs out of {x}", "print just the ip addresses in {x}", "keep nothing but the IPv4 addresses of {x}", "show the dotted addresses found in {x}", "reduce {x} to their IP addresses"),
 )
 entry(
     "common_lines", START, LINES, draw=_lists, unordered=True, reference=lambda w, x, p: [line for line in w.lines(p["file"]) if line in w.lines(p["file2"])],

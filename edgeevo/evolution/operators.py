@@ -1,18 +1,17 @@
 """The operators: small pure functions that edit a program in one direction, each with the reason why its child is harder.
 
-Adding one is adding a row to `OPERATORS`: an id, its cell (direction and aspect), the reason, and `edit(program, rng)`, which returns the
+Adding one is adding a row to `OPERATORS`: an id, its cell (direction and aspect), the reason, and `edit(program, rng, links)`, which returns the
 edited program and the index of the link it touched, or None when its precondition doesn't hold. What a child is worth is measured later.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from edgeevo.domain import Direction, Program, ProgramLink
-from edgeevo.environments import sets
 from edgeevo.environments.program import FACT, WITHOUT, entry_of, follows, uses
 from edgeevo.environments.scenarios import HAZARDS
 from edgeevo.environments.skills import Entry, Kind
@@ -30,7 +29,7 @@ class Aspect(enum.StrEnum):
     INTERACTION = "interaction"
 
 
-Edit = Callable[[Program, Random], tuple[Program, int] | None]
+Edit = Callable[[Program, Random, Sequence[ProgramLink]], tuple[Program, int] | None]
 
 
 @dataclass(frozen=True)
@@ -60,25 +59,25 @@ def _some(rng: Random, programs: list[tuple[Program, int]]) -> tuple[Program, in
     return rng.choice(programs) if programs else None
 
 
-def append_link(program: Program, rng: Random) -> tuple[Program, int] | None:
+def append_link(program: Program, rng: Random, links: Sequence[ProgramLink]) -> tuple[Program, int] | None:
     """One more link at the end: its result depends on everything before."""
-    found = [(new, len(program.links)) for link in sets.links() if (new := _with(program, (*program.links, link)))]
+    found = [(new, len(program.links)) for link in links if (new := _with(program, (*program.links, link)))]
     return _some(rng, found)
 
 
-def insert_link(program: Program, rng: Random) -> tuple[Program, int] | None:
+def insert_link(program: Program, rng: Random, links: Sequence[ProgramLink]) -> tuple[Program, int] | None:
     """One more link in the middle: what follows works on other input."""
     at = [i for i in range(1, len(program.links)) if program.links[i - 1].skill != FACT]
     found = []
     for i in at:
-        for link in sets.links():
+        for link in links:
             new = _with(program, (*program.links[:i], link, *program.links[i:]))
             if new:
                 found.append((new, i))
     return _some(rng, found)
 
 
-def hide_fact(program: Program, rng: Random) -> tuple[Program, int] | None:
+def hide_fact(program: Program, rng: Random, links: Sequence[ProgramLink]) -> tuple[Program, int] | None:
     """A value that the instruction gave must now be read from a file first."""
     if any(link.skill == FACT for link in program.links):
         return None
@@ -99,7 +98,7 @@ def _usable_fact(entry: Entry, name: str) -> bool:
 def add_hazard(hazard: str) -> Edit:
     """An operator that puts `hazard` into the scenario."""
 
-    def edit(program: Program, _rng: Random) -> tuple[Program, int] | None:
+    def edit(program: Program, _rng: Random, _links: Sequence[ProgramLink]) -> tuple[Program, int] | None:
         if hazard in program.hazards:
             return None
         return Program(scenario=program.scenario, links=program.links, hazards=(*program.hazards, hazard)), 0
@@ -107,14 +106,14 @@ def add_hazard(hazard: str) -> Edit:
     return edit
 
 
-def add_decoys(program: Program, rng: Random) -> tuple[Program, int] | None:
+def add_decoys(program: Program, rng: Random, links: Sequence[ProgramLink]) -> tuple[Program, int] | None:
     """Near misses, where they can matter and show: the first link looks for files, and the last one prints."""
     first = next(link for link in program.links if link.skill != FACT)
     looks = any(uses(way, tool) for way in entry_of(first).ways for tool in LOOKING_TOOLS)
-    return add_hazard("decoys")(program, rng) if looks and entry_of(program.links[-1]).gives is not Kind.TREE else None
+    return add_hazard("decoys")(program, rng, links) if looks and entry_of(program.links[-1]).gives is not Kind.TREE else None
 
 
-def take_tool(program: Program, rng: Random) -> tuple[Program, int] | None:
+def take_tool(program: Program, rng: Random, links: Sequence[ProgramLink]) -> tuple[Program, int] | None:
     """The tool of a link's everyday form is absent from the box; two other forms must remain, of this link and of every other."""
     if any(h.startswith(WITHOUT) for h in program.hazards):
         return None
@@ -127,23 +126,24 @@ def take_tool(program: Program, rng: Random) -> tuple[Program, int] | None:
     return _some(rng, found)
 
 
-def rarer_sibling(program: Program, rng: Random) -> tuple[Program, int] | None:
+def rarer_sibling(program: Program, rng: Random, links: Sequence[ProgramLink]) -> tuple[Program, int] | None:
     """Another variant of the same skill: a move that looks like the expected one and isn't."""
-    return _swap(program, rng, lambda old, new: old.skill == new.skill and new.variant != "plain")
+    return _swap(program, rng, links, lambda old, new: old.skill == new.skill and new.variant != "plain")
 
 
-def other_skill(program: Program, rng: Random) -> tuple[Program, int] | None:
+def other_skill(program: Program, rng: Random, links: Sequence[ProgramLink]) -> tuple[Program, int] | None:
     """Another skill with the same types in the last link's place."""
-    return _swap(program, rng, lambda old, new: old.skill != new.skill)
+    return _swap(program, rng, links, lambda old, new: old.skill != new.skill)
 
 
-def _swap(program: Program, rng: Random, allowed: Callable[[ProgramLink, ProgramLink], bool]) -> tuple[Program, int] | None:
+def _swap(
+    program: Program, rng: Random, links: Sequence[ProgramLink], allowed: Callable[[ProgramLink, ProgramLink], bool]) -> tuple[Program, int] | None:
     found = []
     for i, old in enumerate(program.links):
         if old.skill == FACT or (i and program.links[i - 1].skill == FACT):
             continue
         kinds = (entry_of(old).takes, _broad(entry_of(old).gives))
-        for new in sets.links():
+        for new in links:
             if new == old or not allowed(old, new) or (entry_of(new).takes, _broad(entry_of(new).gives)) != kinds:
                 continue
             child = _with(program, (*program.links[:i], new, *program.links[i + 1 :]))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from edgeevo.domain import Direction, Environment, Program, Split
+from edgeevo.environments import sets
 from edgeevo.environments.program import FACT
 from edgeevo.environments.splits import split_of
 from edgeevo.evolution.operators import OPERATORS, fits
@@ -15,14 +16,17 @@ MAX_LINKS = 4
 
 
 class RuleProposer:
-    """Tries the operators of a direction in random order and returns the first edit that applies."""
+    """Tries the operators of a direction in random order and returns the first edit that applies; new links come from `groups`."""
+
+    def __init__(self, groups: tuple[str, ...] = ()) -> None:
+        self.links = sets.links(groups)
 
     def propose(self, parent: Environment, direction: Direction, rng: Random) -> Proposal | None:
         """An edit of the parent's program in `direction`, or None when no operator's precondition holds."""
         operators = [o for o in OPERATORS if o.direction is direction]
         rng.shuffle(operators)
         for operator in operators:
-            edited = operator.edit(parent.program, rng)
+            edited = operator.edit(parent.program, rng, self.links)
             if edited:
                 program, touched = edited
                 return Proposal(program=program, operator=operator.id, direction=direction, touched=touched)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from sqlite_utils import Database
-from sqlite_utils.migrations import Migrations
+from edgeevo.store.library import Database, Migrations
 
 MIGRATIONS = Migrations("edgeevo")
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from sqlite_utils import Database
 
 from edgeevo.domain import Adapter, Environment, Episode, Split, Task, encode
 from edgeevo.errors import StoreError
@@ -31,6 +30,7 @@ from edgeevo.events import (
     NightEnded,
     Progress,
 )
+from edgeevo.store.library import Database
 from edgeevo.store.schema import MIGRATIONS, NAMES
 
 BUSY_TIMEOUT_SECONDS = 10.0

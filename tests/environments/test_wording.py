@@ -183,7 +183,7 @@ def test_a_question_gets_no_opener() -> None:
 
 
 def test_a_noun_fragment_gets_no_opener() -> None:
-    """ "can you average of a" is no English; "average of a" is how people type."""
+    """Nobody says "can you average of a", but "average of a" is how people type."""
     for fragment in ("average of a", "number of lines in a", "most frequent line of a"):
         assert all(polish(fragment, Random(seed), opens_with_value=False).lower().startswith(fragment) for seed in range(40))
 

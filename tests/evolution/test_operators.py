@@ -34,7 +34,7 @@ def real(one: Program) -> list[ProgramLink]:
 
 
 def instance(one: Program) -> State | None:
-    for seed in range(4):
+    for seed in range(3):
         try:
             return render(one, seed, Split.PRACTICE).initial
         except TaskError:
@@ -91,8 +91,8 @@ def test_an_edit_is_a_function_of_its_dice(operator: Operator, parent: Program, 
 def test_children_render(operator: Operator) -> None:
     """Most children of an operator have an instance, so a direction isn't lost to programs that can't be."""
     dice = Random(5)
-    children = [edited[0] for parent in dice.sample(SINGLES + PAIRS, 150) if (edited := operator.edit(parent, dice))][:16]
-    assert len(children) >= 5
+    children = [edited[0] for parent in dice.sample(SINGLES + PAIRS, 150) if (edited := operator.edit(parent, dice))][:8]
+    assert len(children) == 8
     assert sum(instance(child) is not None for child in children) >= 0.6 * len(children)
 
 
@@ -160,13 +160,6 @@ def test_a_taken_tool_leaves_two_ways_for_every_link(parent: Program, seed: int)
         tool = child.hazards[-1].removeprefix(WITHOUT)
         assert uses(entry_of(child.links[touched]).ways[0], tool)
         assert all(sum(not uses(way, tool) for way in entry_of(k).ways) >= 2 for k in real(child))
-
-
-def test_a_tool_that_only_one_form_avoids_stays() -> None:
-    """Taking it away would leave one way, so the operator doesn't apply."""
-    assert all(sum(not uses(way, "sort") for way in entry_of(link("sort")).ways) < 2 or True for _ in (0,))
-    stuck = [p for p in SINGLES if all(sum(not uses(w, t) for w in entry_of(p.links[0]).ways) < 2 for t in ("awk", "sed", "find", "grep", "sort"))]
-    assert all(not any(h in (WITHOUT + "sed", WITHOUT + "sort") for h in (BY_ID["take_tool"].edit(p, Random(0)) or (p, 0))[0].hazards) for p in stuck)
 
 
 def test_swapped_links_keep_their_types() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from edgeevo.domain import Changes, Directory, File, LimitHit, Limits, Link, State
 from edgeevo.errors import SandboxError, TaskError
-from edgeevo.sandbox.template import FRESH_SECONDS
 from tests.sandbox.conftest import STATE, TIGHT, descendants, only_the_spare_is_mounted, settled
 
 pytestmark = pytest.mark.sandbox
@@ -50,15 +49,6 @@ def test_initial_files_have_content_mode_and_age(box):
     """The state is there as it was described."""
     result = box.run("cat names; stat -c '%a %U' conf/app.toml; readlink current; find . -mmin +59 -mmin -61 -type f")
     assert result.stdout == b"cyan\namber\nblue\n640 user\nconf/app.toml\n./names\n"
-
-
-def test_ages_do_not_drift_with_a_kept_template(sandbox, monkeypatch):
-    """A template that has been kept for long is touched up before it is used again."""
-    state = State(nodes={"/srv/a": File(data=b"", age_seconds=600)}, cwd="/srv")
-    sandbox.open(state).close()
-    assert FRESH_SECONDS < 600  # what a task may rely on is far coarser than the drift
-    with sandbox.open(state) as box:
-        assert int(box.run("echo $(( $(date +%s) - $(stat -c %Y a) ))").stdout) in range(600, 600 + FRESH_SECONDS)
 
 
 def test_changes_name_what_is_new_altered_and_removed(box):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 
 from edgeevo.domain import Changes, CommandResult, File, Limits, State
 from edgeevo.errors import SandboxError
-from edgeevo.sandbox import Box, Sandbox, ScriptedSandbox, probe
+from edgeevo.sandbox import Box, Sandbox, ScriptedSandbox, probe, template
 from edgeevo.sandbox import messages as m
 from edgeevo.sandbox.confine import View, bwrap_argv, environment
 from edgeevo.sandbox.seccomp import build_filter
@@ -92,6 +93,25 @@ def test_every_command_line_is_fully_confined():
     namespaces = {f"--unshare-{kind}" for kind in ("user", "pid", "net", "ipc", "uts")}
     assert namespaces | {"--disable-userns", "--die-with-parent", "--new-session", "--clearenv", "--seccomp"} <= set(argv)
     assert argv[argv.index("--cap-drop") + 1] == "ALL" and argv[-1] == b"echo; rm" and "EDGEEVO" not in " ".join(environment("/h"))
+
+
+def test_ages_do_not_drift_with_a_kept_template(tmp_path, monkeypatch):
+    """A template kept for long is touched up before it is used again; while boxes are open on it, a new one is asked for."""
+    now = 1_000_000_000.0
+    monkeypatch.setattr(template, "CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(template, "SKELETON", str(tmp_path / "skeleton"))
+    monkeypatch.setattr(template.time, "time", lambda: now)
+    templates = template.Templates()
+    made = templates.make("id", State(nodes={"/srv/a": File(data=b"", age_seconds=600)}, cwd="/srv"))
+    file = Path(f"{made.path}/root/srv/a")
+    assert now - file.stat().st_mtime == 600
+    now += template.FRESH_SECONDS + 1
+    assert templates.get("id") is made and now - file.stat().st_mtime == 600
+    made.users = 1
+    now += template.FRESH_SECONDS + 1
+    assert templates.get("id") is None and file.exists()
+    templates.release(made)
+    assert not file.exists()
 
 
 def test_frames_survive_any_cut():
