@@ -93,9 +93,9 @@ def _interpreter(become: list[str]) -> str:
     wanted = f"import sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
     for candidate in (sys.executable, f"/usr/bin/python3.{sys.version_info[1]}", "/usr/bin/python3"):
         real = str(Path(candidate).resolve())
-        if subprocess.run([*become, "test", "-x", real], check=False).returncode == 0:
-            if subprocess.run([*become, candidate, "-c", wanted], check=False).returncode == 0:
-                return candidate
+        tries = ([*become, "test", "-x", real], [*become, candidate, "-c", wanted])
+        if all(subprocess.run(command, check=False).returncode == 0 for command in tries):
+            return candidate
     raise SystemExit("no Python of this version that another user may run; install one below /usr")
 
 
@@ -141,7 +141,7 @@ def main() -> None:
         raw = options.json.with_suffix(".rows.jsonl")
         raw.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         claim = {
-            "claim": "admitted environments whose oracle passes and whose nop fails when re-run by another process, user, time zone and locale, under load",
+            "claim": "admitted environments that hold when re-run by another process, user, time zone and locale, under load",
             "figure": held / len(rows),
             "unit": "share",
             "op": ">=",

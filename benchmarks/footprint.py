@@ -51,7 +51,9 @@ def main() -> int:
     else:
         print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
         for claim in claims:
-            print(f"{claim['claim']}: {claim['figure']:.2f} {claim['unit']} ({claim['op']} {claim['target']:g}), against {claim['against']}")
+            print(
+                f"{claim['claim']}: {claim['figure']:.2f} {claim['unit']} ({claim['op']} {claim['target']:g}), against {claim['against']}"
+            )
     return 0 if all(claim["figure"] <= claim["target"] for claim in claims) else 1
 
 
@@ -79,7 +81,16 @@ def claim(
 ) -> dict[str, Any]:
     """One claim, all of them upper bounds, in the words of benchmarks/run.py and with its raw rows."""
     low, high = interval or (figure, figure)
-    shared = {"claim": text, "value": figure, "figure": figure, "unit": unit, "op": "<=", "target": target, "at_most": target, "against": against}
+    shared = {
+        "claim": text,
+        "value": figure,
+        "figure": figure,
+        "unit": unit,
+        "op": "<=",
+        "target": target,
+        "at_most": target,
+        "against": against,
+    }
     return {**shared, "n": len(rows), "interval": [low, high], "low": low, "high": high, "rows": [round(row, 4) for row in rows]}
 
 

@@ -55,7 +55,13 @@ class Recipe:
     whole: float = 1.0  # share of examples that go on to observation and submit; the others end with the command
     first_layer: int = 0
     pair_share: float = 0.45
+    groups: str = ""  # themes of the vocabulary, comma separated; empty: all
     seed: int = 0
+
+    @property
+    def themes(self) -> tuple[str, ...]:
+        """The groups as the vocabulary's functions take them."""
+        return tuple(filter(None, self.groups.split(",")))
 
     @property
     def id(self) -> str:
@@ -89,14 +95,14 @@ def balanced(programs: Sequence[Program]) -> Callable[[Random], Program]:
     return lambda rng: rng.choice(groups[rng.choice(keys)])
 
 
-def triple(split: Split) -> Callable[[Random], Program]:
+def triple(split: Split, themes: tuple[str, ...]) -> Callable[[Random], Program]:
     """Three links that follow one another, in any scenario, of a split."""
 
     def draw(rng: Random) -> Program:
         while True:
-            chain = [rng.choice(sets.openers())]
+            chain = [rng.choice(sets.openers(themes))]
             while len(chain) < 3:
-                options = [link for link in sets.links() if follows(chain[-1], link)]
+                options = [link for link in sets.links(themes) if follows(chain[-1], link)]
                 if not options:
                     break
                 chain.append(rng.choice(options))
@@ -107,10 +113,10 @@ def triple(split: Split) -> Callable[[Random], Program]:
     return draw
 
 
-def fact(split: Split) -> Callable[[Random], Program]:
+def fact(split: Split, themes: tuple[str, ...]) -> Callable[[Random], Program]:
     """One link whose `word`, `n`, `old` or `new` must be read from a file first."""
     pattern = re.compile(r"\{(word|n|old|new|name|text)\}")
-    ways = {link: vocabulary.ENTRIES[link.skill, link.variant].ways[0] for link in sets.openers()}
+    ways = {link: vocabulary.ENTRIES[link.skill, link.variant].ways[0] for link in sets.openers(themes)}
     usable = [(link, name) for link, way in ways.items() for name in pattern.findall(way)]
 
     def draw(rng: Random) -> Program:
@@ -152,10 +158,10 @@ def make_examples(recipe: Recipe, sandbox: Sandbox) -> tuple[list[tuple[Message,
     pairs = round(n * recipe.pair_share * 2 / 3)
     triples = facts = round(n * recipe.pair_share / 6)
     wanted = (
-        ("single", balanced(sets.singles(Split.PRACTICE)), n - pairs - triples - facts),
-        ("pair", balanced(sets.pairs(Split.PRACTICE)), pairs),
-        ("triple", triple(Split.PRACTICE), triples),
-        ("fact", fact(Split.PRACTICE), facts),
+        ("single", balanced(sets.singles(Split.PRACTICE, recipe.themes)), n - pairs - triples - facts),
+        ("pair", balanced(sets.pairs(Split.PRACTICE, recipe.themes)), pairs),
+        ("triple", triple(Split.PRACTICE, recipe.themes), triples),
+        ("fact", fact(Split.PRACTICE, recipe.themes), facts),
     )
     out = []
     for kind, programs, count in wanted:
@@ -263,23 +269,29 @@ def evaluate(policy: PilotPolicy, tasks: list[Task], sandbox: Sandbox) -> list[E
     return [out[i] for i in range(len(tasks))]
 
 
-def cells(*, full: bool) -> Iterator[tuple[str, list[Task], dict[str, str]]]:
+def cells(themes: tuple[str, ...], *, full: bool) -> Iterator[tuple[str, list[Task], dict[str, str]]]:
     """Name, tasks and policy settings of every cell; without `full` those that recipes are compared on."""
-    practice, audit = Split.PRACTICE, Split.AUDIT
-    singles, pairs = balanced(sets.singles(practice)), balanced(sets.pairs(practice))
-    yield "exam: singles", draw_tasks(balanced(sets.singles(Split.EXAM)), 60, Split.EXAM, "exam singles"), {}
-    yield "exam: pairs", draw_tasks(balanced(sets.pairs(Split.EXAM)), 60, Split.EXAM, "exam pairs"), {}
-    yield "2 audit singles, held-out structure and wording", draw_tasks(balanced(sets.singles(audit)), 80, audit, "audit singles"), {}
-    yield "5 audit pairs, held-out composition and wording", draw_tasks(balanced(sets.pairs(audit)), 80, audit, "audit pairs"), {}
+    practice, exam, audit, n = Split.PRACTICE, Split.EXAM, Split.AUDIT, 60
+
+    def singles(split: Split) -> Callable[[Random], Program]:
+        return balanced(sets.singles(split, themes))
+
+    def pairs(split: Split) -> Callable[[Random], Program]:
+        return balanced(sets.pairs(split, themes))
+
+    yield "exam: singles", draw_tasks(singles(exam), n, exam, "exam singles"), {}
+    yield "exam: pairs", draw_tasks(pairs(exam), n, exam, "exam pairs"), {}
+    yield "2 audit singles, held-out structure and wording", draw_tasks(singles(audit), n, audit, "audit singles"), {}
+    yield "5 audit pairs, held-out composition and wording", draw_tasks(pairs(audit), n, audit, "audit pairs"), {}
     if full:
-        yield "1 practice singles, unseen instances", draw_tasks(singles, 60, practice, "unseen singles"), {}
-        yield "3 practice pairs, unseen instances", draw_tasks(pairs, 60, practice, "unseen pairs"), {}
-        yield "4 held-out pairs, practice wording", draw_tasks(balanced(sets.pairs(audit)), 60, practice, "held-out pairs"), {}
-        yield "2b practice structures, held-out wording: singles", draw_tasks(singles, 60, audit, "wording singles"), {}
-        yield "5b practice structures, held-out wording: pairs", draw_tasks(pairs, 60, audit, "wording pairs"), {}
-        yield "6 held-out triples, practice wording", draw_tasks(triple(audit), 60, practice, "triples"), {}
-        yield "6b held-out triples, held-out wording", draw_tasks(triple(audit), 60, audit, "triples audit"), {}
-        facts = draw_tasks(fact(practice), 60, practice, "facts")
+        yield "1 practice singles, unseen instances", draw_tasks(singles(practice), n, practice, "unseen singles"), {}
+        yield "3 practice pairs, unseen instances", draw_tasks(pairs(practice), n, practice, "unseen pairs"), {}
+        yield "4 held-out pairs, practice wording", draw_tasks(pairs(audit), n, practice, "held-out pairs"), {}
+        yield "2b practice structures, held-out wording: singles", draw_tasks(singles(practice), n, audit, "wording singles"), {}
+        yield "5b practice structures, held-out wording: pairs", draw_tasks(pairs(practice), n, audit, "wording pairs"), {}
+        yield "6 held-out triples, practice wording", draw_tasks(triple(audit, themes), n, practice, "triples"), {}
+        yield "6b held-out triples, held-out wording", draw_tasks(triple(audit, themes), n, audit, "triples audit"), {}
+        facts = draw_tasks(fact(practice, themes), n, practice, "facts")
         yield "7 facts, form left to the model", facts, {}
         yield "7a facts, one command with $(cat f)", facts, {"ban": "cat"}
         yield "7b facts, look up first (first word given)", facts, {"first": "cat"}
@@ -297,7 +309,7 @@ def record(name: str, recipe: Recipe, cell: str, tasks: list[Task], episodes: li
         "config": recipe.id,
         "recipe": asdict(recipe),
         "seed": recipe.seed,
-        "entries": len(vocabulary.ENTRIES),
+        "entries": len(sets.links(recipe.themes)),
         "cell": cell,
         "passed": passed,
         "n": len(counted),
@@ -333,24 +345,25 @@ def shots() -> tuple[Message, ...]:
     return tuple(out)
 
 
-def base(engine: Engine, sandbox: Sandbox) -> None:
+def base(engine: Engine, sandbox: Sandbox, recipe: Recipe) -> None:
     """The untrained model with each prompt, on exam singles; then the best of them on audit singles and pairs."""
     forms = {"bare": "", "fenced": " in a ```bash block", "json": ' as JSON {"command": "..."}'}
     rules = {p: RULES.format(form=form, done=wrap(SUBMIT, p)) for p, form in forms.items()}
     kinds = {f"zero-shot {p}": PilotPolicy(engine, p, text, grammar=GRAMMAR if p == "json" else "") for p, text in rules.items()}
     kinds["few-shot bare, no rules"] = PilotPolicy(engine, shots=shots())
     kinds["few-shot bare, rules"] = PilotPolicy(engine, system=rules["bare"], shots=shots())
-    exam = draw_tasks(balanced(sets.singles(Split.EXAM)), 40, Split.EXAM, "exam singles")
+    exam = draw_tasks(balanced(sets.singles(Split.EXAM, recipe.themes)), 40, Split.EXAM, "exam singles")
     scores = {}
     for name, policy in kinds.items():
         episodes = evaluate(policy, exam, sandbox)
         scores[name] = sum(e.passed for e in episodes)
-        record("base", Recipe(protocol=policy.protocol, examples=0, system=policy.system), f"{name}: exam singles", exam, episodes)
+        used = replace(recipe, protocol=policy.protocol, examples=0, system=policy.system)
+        record("base", used, f"{name}: exam singles", exam, episodes)
     best = max(scores, key=lambda name: scores[name])
-    for cell, tasks, _ in cells(full=False):
+    for cell, tasks, _ in cells(recipe.themes, full=False):
         if "audit" in cell:
-            recipe = Recipe(protocol=kinds[best].protocol, system=kinds[best].system, examples=0)
-            record("base", recipe, f"{best}: {cell}", tasks, evaluate(kinds[best], tasks, sandbox))
+            used = replace(recipe, protocol=kinds[best].protocol, system=kinds[best].system, examples=0)
+            record("base", used, f"{best}: {cell}", tasks, evaluate(kinds[best], tasks, sandbox))
 
 
 def main() -> None:
@@ -370,18 +383,18 @@ def main() -> None:
     sandbox = open_sandbox()
     engine = Engine(model, threads=args.threads)
     if args.what == "base":
-        base(engine, sandbox)
+        base(engine, sandbox, recipe)
         return
     policy = PilotPolicy(engine, recipe.protocol, recipe.system)
     started = time.monotonic()
     conversations, counts = make_examples(recipe, sandbox)
-    print(f"{len(vocabulary.ENTRIES)} entries, examples {dict(counts)}, {time.monotonic() - started:.0f} s", flush=True)
+    print(f"{len(sets.links(recipe.themes))} entries, examples {dict(counts)}, {time.monotonic() - started:.0f} s", flush=True)
     examples = [policy.ids(conversation, open_end=False) for conversation in conversations]
     weights = next((ROOT / ".cache/weights").iterdir())
     adapter, cost = train(recipe, examples, weights, args.scratch / args.name, args.threads)
     print(cost, flush=True)
     policy = PilotPolicy(Engine(model, adapter, args.threads), recipe.protocol, recipe.system)
-    for cell, tasks, settings in cells(full=args.full):
+    for cell, tasks, settings in cells(recipe.themes, full=args.full):
         at = time.monotonic()
         episodes = evaluate(replace(policy, **settings), tasks, sandbox)
         record(args.name, recipe, cell, tasks, episodes, training=cost, kept=dict(counts), seconds=round(time.monotonic() - at, 1))

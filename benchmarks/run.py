@@ -1,6 +1,7 @@
 """`make bench`: run every benchmark, collect its claims, compute which hold here and now; ends with 1 when one does not.
 
-A benchmark is a script in this directory that takes `--quick` (fewer repetitions, same claims) and `--json FILE`, into which it writes a list of
+A benchmark is a script in this directory that takes `--quick` (fewer repetitions, same claims) and `--json FILE`, into which it writes
+a list of
 
     {"claim": "…", "figure": 5.1, "unit": "x", "op": ">=", "target": 4.0, "against": "one by one, no cache", "n": 12,
      "interval": [4.8, 5.4], "rows": "inference.rows.jsonl"}
@@ -26,6 +27,7 @@ OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operat
 FIELDS = ("claim", "figure", "unit", "op", "target", "against", "n", "interval", "rows")
 STUDIES = {
     "pilot.py": "a study: its table is docs/results/pilot.md",
+    "pilot_engine.py": "a part of pilot.py",
 }
 
 

@@ -7,9 +7,9 @@ config.origins["idle.window"]             # "default", "file /etc/edgeevo.toml",
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -19,13 +19,14 @@ import msgspec
 from edgeevo.domain import Value
 from edgeevo.errors import ConfigError
 from edgeevo.events import NightPlan
+from edgeevo.places import CONFIG_VERSION, SOCKET_NAME, Raw, find_config, share
 
-CONFIG_VERSION = 1
-SYSTEM_CONFIG = Path("/etc/edgeevo/edgeevo.toml")
+__all__ = ["Config", "Loaded", "find_config", "keys", "load", "share"]
+
 WINDOW = r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$"
 
 NIGHT_NOTES = {
-    "groups": "themes of the vocabulary that this box practises, such as \"find\" and \"text\"; [] means all (`edgeevo env skills`)",
+    "groups": 'themes of the vocabulary that this box practises, such as "find" and "text"; [] means all (`edgeevo env skills`)',
     "lineages": "lineages that evolve in one night",
     "generations": "generations per lineage and night at most",
     "practice_groups": "practice tasks that are attempted",
@@ -165,38 +166,14 @@ class Loaded(Value):
     @property
     def socket(self) -> Path:
         """Path of the daemon's unix socket."""
-        return self.runtime_dir / "edgeevo.sock"
-
-
-def share(name: str) -> Path:
-    """A directory that ships with edgeevo ("models", "configs"): beside the package in a checkout, inside it when installed."""
-    package = Path(__file__).parent
-    inside = package / "share" / name
-    return inside if inside.is_dir() else package.parent / name
-
-
-def find_config(option: str | None = None, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The file to read: the option, else $EDGEEVO_CONFIG, else /etc/edgeevo/edgeevo.toml if it exists, else None (defaults)."""
-    named = option or environ.get("EDGEEVO_CONFIG")
-    if named:
-        return Path(named)
-    return SYSTEM_CONFIG if SYSTEM_CONFIG.exists() else None
+        return self.runtime_dir / SOCKET_NAME
 
 
 def load(path: Path | None, settings: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> Loaded:
     """Read `path` (None: defaults), then apply `settings` ("section.key=TOML value"). Raises ConfigError naming file and key."""
-    raw: dict[str, Any] = _read(path) if path else {"version": CONFIG_VERSION}
-    where = str(path) if path else "the defaults"
-    origins = dict.fromkeys(_leaves(raw), f"file {path}") if path else {}
-    for setting in settings:
-        key = _apply(raw, setting)
-        origins[key] = "option --set"
-    for key, value, origin in _directories(raw, environ):
-        section, name = key.split(".")
-        raw.setdefault(section, {})[name] = value
-        origins[key] = origin
-    config = _convert(raw, where)
-    return Loaded(config=config, origins=origins, path=str(path or ""))
+    raw = Raw.read(path, settings, environ)
+    config = _convert(raw.values, str(path) if path else "the defaults")
+    return Loaded(config=config, origins=raw.origins, path=str(path or ""))
 
 
 def keys(config: Config | None = None) -> Iterator[tuple[str, Any, str]]:
@@ -216,64 +193,6 @@ def keys(config: Config | None = None) -> Iterator[tuple[str, Any, str]]:
 
 def _description(annotation: Any) -> str:
     return next((item.description or "" for item in getattr(annotation, "__metadata__", ()) if isinstance(item, msgspec.Meta)), "")
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        raw = tomllib.loads(path.read_bytes().decode())
-    except OSError as error:
-        raise ConfigError(
-            f"configuration {path}: {error.strerror}", hint="name another file with --config, or leave it out for defaults"
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"configuration {path} is not TOML: {error}", hint="compare with configs/edgeevo.toml") from error
-    if "version" not in raw:
-        raise ConfigError(f"configuration {path} states no version", hint=f"add the line `version = {CONFIG_VERSION}` at its top")
-    return raw
-
-
-def _leaves(raw: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    for name, value in raw.items():
-        if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}"
-
-
-def _apply(raw: dict[str, Any], setting: str) -> str:
-    """Lay one "section.key=value" over `raw`; a value that is not TOML is taken as a string. Returns the key."""
-    key, equals, text = setting.partition("=")
-    section, dot, name = key.strip().partition(".")
-    if not equals or not dot:
-        raise ConfigError(f"setting {setting!r} is not SECTION.KEY=VALUE", hint="for example --set idle.window=22:00-05:00")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
-    raw.setdefault(section, {})[name] = value
-    return f"{section}.{name}"
-
-
-def _directories(raw: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """State and runtime directory where neither file nor option names them: systemd's, else by user."""
-    given = raw.get("daemon", {})
-    given = given if isinstance(given, dict) else {}
-    home = environ.get("HOME", "/")
-    root = os.geteuid() == 0
-    defaults = {
-        "state_dir": (
-            "STATE_DIRECTORY",
-            "/var/lib/edgeevo" if root else f"{environ.get('XDG_STATE_HOME') or home + '/.local/state'}/edgeevo",
-        ),
-        "runtime_dir": ("RUNTIME_DIRECTORY", "/run/edgeevo" if root else f"{environ.get('XDG_RUNTIME_DIR') or home + '/.cache'}/edgeevo"),
-    }
-    for name, (variable, default) in defaults.items():
-        if given.get(name):
-            continue
-        if environ.get(variable):
-            yield f"daemon.{name}", environ[variable].split(":")[0], f"environment {variable}"
-        else:
-            yield f"daemon.{name}", default, "default"
 
 
 def _convert(raw: Mapping[str, Any], where: str) -> Config:
@@ -300,8 +219,6 @@ def _explain(error: msgspec.ValidationError, where: str) -> ConfigError:
         )
     key = f"{section}.{unknown[1]}" if section else unknown[1]
     known = [name for name, _, _ in keys()] + [field.name for field in msgspec.structs.fields(Config)]
-    import difflib  # only an error needs it, and `status` must start fast
-
     near = difflib.get_close_matches(key, known, 1)
     return ConfigError(
         f"configuration {where}: unknown key {key}",

@@ -67,11 +67,14 @@ def real_tasks(directory: Path) -> list[RealTask]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the demo; the exit code is that of an `edgeevo` command. `--compare` adds a night without evolution."""
+    """Run the demo; the exit code is that of an `edgeevo` command.
+
+    `--compare` adds a night without evolution; all other arguments are settings (SECTION.KEY=VALUE) over configs/demo.toml.
+    """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     started = time.monotonic()
     try:
-        _play(compare="--compare" in arguments)
+        _play(tuple(each for each in arguments if each != "--compare"), compare="--compare" in arguments)
     except KeyboardInterrupt:
         click.echo("\nstopped; nothing is left running")
         return INTERRUPTED
@@ -82,10 +85,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _play(*, compare: bool) -> None:
+def _play(wanted: tuple[str, ...], *, compare: bool) -> None:
     place = _place()
     with _directories(place) as (state, runtime, work):
-        settings = Settings(str(share("configs") / "demo.toml"), _overrides(place, state, runtime))
+        settings = Settings(str(share("configs") / "demo.toml"), (*_overrides(place, state, runtime), *wanted))
         loaded: Loaded = settings.loaded
         _title(f"State in {state}")
         fetch(load_card(loaded.card_path), loaded.models_dir, lambda line: click.echo(clean(line)))

@@ -38,8 +38,8 @@ from edgeevo.events import (
     TrainingCheckpoint,
 )
 from edgeevo.evolution.harness import Harness
-from edgeevo.evolution.rules import RuleProposer
 from edgeevo.evolution.lineage import END, Pool, move
+from edgeevo.evolution.rules import RuleProposer
 from edgeevo.learning import exam, gate
 from edgeevo.learning.examples import Example, practice_tasks, select, shuffled
 from edgeevo.sandbox import Sandbox, open_sandbox

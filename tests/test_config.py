@@ -32,7 +32,9 @@ def test_the_commented_file_is_the_defaults() -> None:
 def test_every_key_is_in_the_commented_file_with_its_meaning() -> None:
     """Each line `key = value # meaning` carries the meaning that `config show` prints."""
     text = COMMENTED.read_text()
-    missing = [key for key, _, note in keys() if not re.search(rf"^{re.escape(key.split('.')[-1])} = .* # {re.escape(note)}$", text, re.MULTILINE)]
+    missing = [
+        key for key, _, note in keys() if not re.search(rf"^{re.escape(key.split('.')[-1])} = .* # {re.escape(note)}$", text, re.MULTILINE)
+    ]
     assert missing == []
 
 

@@ -15,8 +15,8 @@ from edgeevo.control import (
     Failed,
     Finished,
     NightAsked,
-    Proposed,
     ProposeAsked,
+    Proposed,
     RollbackAsked,
     Said,
     Server,
@@ -81,7 +81,9 @@ def test_a_large_batch_goes_through_in_one_request(serve: Callable[..., Path]) -
     talks = tuple((Message(role=Role.USER, text=f"task {number} " + "x" * 500),) for number in range(500))
 
     def handle(connection: Connection, request: ProposeAsked) -> None:
-        connection.send(Proposed(replies=tuple(Said(text=talk[0].text[:8], finish="stop") for talk in request.conversations), policy_id="p"))
+        connection.send(
+            Proposed(replies=tuple(Said(text=talk[0].text[:8], finish="stop") for talk in request.conversations), policy_id="p")
+        )
 
     answer = ask(serve(handle), ProposeAsked(conversations=talks))
     assert isinstance(answer, Proposed) and len(answer.replies) == 500
@@ -101,7 +103,7 @@ def test_the_daemons_errors_arrive_as_what_they_are(serve: Callable[..., Path]) 
 @pytest.mark.parametrize("line", [b"hello\n", b"{}\n", b'{"type":"status","x":1}\n', b'{"type":"open the door"}\n', b"\xff\xfe\n"])
 def test_nonsense_is_answered_not_obeyed(serve: Callable[..., Path], line: bytes) -> None:
     """What is no request gets an error line."""
-    path = serve(lambda connection, request: connection.send(Finished(ok=True, text="done")))
+    path = serve(lambda connection, _: connection.send(Finished(ok=True, text="done")))
     with socket.socket(socket.AF_UNIX) as link:
         link.connect(str(path))
         link.sendall(line)
@@ -110,14 +112,17 @@ def test_nonsense_is_answered_not_obeyed(serve: Callable[..., Path], line: bytes
 
 def test_an_endless_request_is_cut_off(serve: Callable[..., Path]) -> None:
     """More than the longest message is refused before it is complete."""
-    path = serve(lambda connection, request: None, max_bytes=65_536)
+    path = serve(lambda *_: None, max_bytes=65_536)
     with socket.socket(socket.AF_UNIX) as link:
         link.connect(str(path))
         link.sendall(b"x" * 200_000)
         assert b"longer than" in link.recv(4096)
 
 
-@pytest.mark.parametrize(("uid", "request_", "may"), [(0, NightAsked(), True), (4242, StatusAsked(), True), (4242, NightAsked(), False), (4243, StatusAsked(), False)])
+@pytest.mark.parametrize(
+    ("uid", "request_", "may"),
+    [(0, NightAsked(), True), (4242, StatusAsked(), True), (4242, NightAsked(), False), (4243, StatusAsked(), False)],
+)
 def test_users_may_do_what_they_are_allowed(tmp_path: Path, uid: int, request_: object, may: bool) -> None:
     """Root everything, guests look and ask, strangers nothing."""
     server = Server(tmp_path / "s", allow_uids=(4242,), max_bytes=1 << 20)
@@ -180,6 +185,6 @@ def test_a_reader_that_does_not_read_is_dropped() -> None:
 
 def test_unknown_exit_codes_are_still_errors(serve: Callable[..., Path]) -> None:
     """A newer daemon's error is not lost."""
-    path = serve(lambda connection, request: connection.send(Failed(message="odd", hint="", exit_code=99)))
+    path = serve(lambda connection, _: connection.send(Failed(message="odd", hint="", exit_code=99)))
     with pytest.raises(EdgeevoError, match="odd"):
         ask(path, StatusAsked())

@@ -34,7 +34,9 @@ def test_t4_our_own_load_is_subtracted(tmp_path: Path) -> None:
 
 def test_time_of_ended_children_stays_ours(tmp_path: Path) -> None:
     """Short-lived children are found in their parent's account after they have ended."""
-    program = "import subprocess, sys, time\nfor _ in range(4): subprocess.run([sys.executable, '-c', 'sum(range(6000000))'])\ntime.sleep(5)"
+    program = (
+        "import subprocess, sys, time\nfor _ in range(4): subprocess.run([sys.executable, '-c', 'sum(range(6000000))'])\ntime.sleep(5)"
+    )
     host, everything = LinuxHost(), LinuxHost()
     child = subprocess.Popen([sys.executable, "-c", program])
     try:

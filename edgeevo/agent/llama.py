@@ -96,7 +96,7 @@ class Engine:
 
     # --- text and tokens ----------------------------------------------------------------------------------------------
 
-    def _tokenise(self, text: str, special: bool) -> tuple[int, ...]:
+    def _tokenise(self, text: str, special: bool) -> tuple[int, ...]:  # noqa: FBT001 - lru_cache takes them by position
         data = text.encode("utf-8", "replace")
         buffer = (c.llama_token * (len(data) + 8))()
         count = c.llama_tokenize(self._vocabulary, data, len(data), buffer, len(buffer), False, special)
@@ -196,10 +196,11 @@ class Engine:
             raise ModelError(f"adapter {path.name} can't be loaded onto {self.path.name}", hint="roll back: edgeevo rollback")
         made_for = ctypes.create_string_buffer(256)
         found = c.llama_adapter_meta_val_str(handle, BASE_FIELD, made_for, len(made_for)) > 0
-        if self.base_sha256 and made_for.value.decode() != self.base_sha256:
+        base = made_for.value.decode("utf-8", "replace") if found else "none"
+        if self.base_sha256 and base != self.base_sha256:
             c.llama_adapter_lora_free(handle)
             raise ModelError(
-                f"adapter {path.name} belongs to another base: expected {self.base_sha256}, found {made_for.value.decode() if found else 'none'}",
+                f"adapter {path.name} belongs to another base: expected {self.base_sha256}, found {base}",
                 hint="train again on this model, or roll back: edgeevo rollback",
             )
         while len(self._adapters) >= MAX_ADAPTERS:

@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -53,6 +54,13 @@ class Settings:
 
             self._loaded = load(find_config(self.config_option), self.settings)
         return self._loaded
+
+    @property
+    def socket(self) -> Path:
+        """Where the daemon answers, without reading more of the configuration than that; raises ConfigError."""
+        from edgeevo.places import Raw, find_config
+
+        return Raw.read(find_config(self.config_option), self.settings).socket
 
 
 class LazyGroup(click.Group):

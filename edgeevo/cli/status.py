@@ -18,7 +18,7 @@ from edgeevo.errors import DaemonError
 @click.pass_obj
 def status(settings: Settings, *, as_json: bool) -> None:
     """Show how the box is: what runs, what serves, and what is wrong."""
-    answer = ask(settings.loaded.socket, StatusAsked(), timeout_seconds=10.0)
+    answer = ask(settings.socket, StatusAsked(), timeout_seconds=10.0)
     if not isinstance(answer, Status):
         raise DaemonError("the daemon answered something else than its status", hint="client and daemon must be of the same version")
     click.echo(json.dumps(msgspec.to_builtins(answer)) if as_json else "\n".join(lines(answer)))

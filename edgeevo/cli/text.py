@@ -15,8 +15,8 @@ MAX_PATHS = 50
 def clean(text: str | bytes, *, newlines: bool = False) -> str:
     """`text` with everything that could steer a terminal made visible.
 
-    Control characters, escape sequences, bidirectional overrides, lone surrogates and invalid UTF-8 are spelt out; line feeds stay only when
-    `newlines`; tabs become spaces.
+    Control characters, escape sequences, bidirectional overrides, lone surrogates and invalid UTF-8 are spelt out; line feeds stay
+    only when `newlines`; tabs become spaces.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")

@@ -44,7 +44,7 @@ tariq tessa theo tomas ulrich uma vera viktor walter wanda xenia yara yusuf zara
 def split_of_string(word: str) -> Split:
     """Which pool a free string belongs to: six of ten for practice, two each for exam and audit, by hash."""
     bucket = derive_seed("pool", word) % 10
-    return Split.PRACTICE if bucket < 6 else Split.EXAM if bucket < 8 else Split.AUDIT  # noqa: PLR2004 - shares stated above
+    return Split.PRACTICE if bucket < 6 else Split.EXAM if bucket < 8 else Split.AUDIT
 
 
 @cache

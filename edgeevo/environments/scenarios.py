@@ -26,9 +26,9 @@ class Scenario:
     """One kind of place: `{a}` and `{b}` in paths are drawn names; `extensions` are what lies around there, most frequent first."""
 
     id: str
-    roots: tuple[str, ...]
-    folders: tuple[str, ...]
-    extensions: tuple[str, ...]
+    roots: str
+    folders: str
+    extensions: str
     text_extension: str
     lines: str  # which maker of text lines
 
@@ -55,12 +55,12 @@ class Scene:
 SCENARIOS = {
     s.id: s
     for s in (
-        Scenario("logs", ("/var/log/{a}", "/srv/{a}", "/home/user/{a}"), ("logs", "old", "{b}", "{b}/archive"), ("log", "txt", "gz", "err", "conf"), "log", "log"),
-        Scenario("sensors", ("/data/{a}", "/srv/{a}", "/home/user/{a}"), ("raw", "readings", "{b}", "{b}/daily"), ("csv", "dat", "txt", "json", "tmp"), "dat", "readings"),
-        Scenario("configs", ("/opt/{a}", "/srv/{a}", "/home/user/{a}"), ("conf.d", "sites", "{b}", "{b}/backup"), ("conf", "ini", "env", "yaml", "bak"), "conf", "settings"),
-        Scenario("sources", ("/home/user/{a}", "/opt/{a}", "/srv/{a}"), ("src", "lib", "{b}", "{b}/tests"), ("py", "sh", "md", "c", "txt"), "txt", "notes"),
-        Scenario("inbox", ("/home/user/{a}", "/data/{a}", "/srv/share/{a}"), ("inbox", "docs", "{b}", "{b}/new"), ("txt", "pdf", "jpg", "csv", "md"), "txt", "notes"),
-        Scenario("backups", ("/data/{a}", "/srv/{a}", "/home/user/{a}"), ("daily", "weekly", "{b}", "{b}/full"), ("bak", "sql", "txt", "log", "dump"), "list", "people"),
+        Scenario("logs", "/var/log/{a} /srv/{a} /home/user/{a}", "logs old {b} {b}/archive", "log txt gz err conf", "log", "log"),
+        Scenario("sensors", "/data/{a} /srv/{a} /home/user/{a}", "raw readings {b} {b}/daily", "csv dat txt json tmp", "dat", "readings"),
+        Scenario("configs", "/opt/{a} /srv/{a} /home/user/{a}", "conf.d sites {b} {b}/backup", "conf ini env yaml bak", "conf", "settings"),
+        Scenario("sources", "/home/user/{a} /opt/{a} /srv/{a}", "src lib {b} {b}/tests", "py sh md c txt", "txt", "notes"),
+        Scenario("inbox", "/home/user/{a} /data/{a} /srv/share/{a}", "inbox docs {b} {b}/new", "txt pdf jpg csv md", "txt", "notes"),
+        Scenario("backups", "/data/{a} /srv/{a} /home/user/{a}", "daily weekly {b} {b}/full", "bak sql txt log dump", "list", "people"),
     )
 }
 
@@ -112,7 +112,8 @@ class Maker:
         def log() -> str:
             nonlocal stamp
             stamp += rng.randint(1, 20)
-            clock = f"2026-0{1 + stamp // (24 * 60) % 9}-{10 + stamp // 60 % 18} {stamp // 60 % 24:02}:{stamp % 60:02}:{rng.randint(0, 59):02}"
+            hour, minute = stamp // 60, stamp % 60
+            clock = f"2026-0{1 + hour // 24 % 9}-{10 + hour % 18} {hour % 24:02}:{minute:02}:{rng.randint(0, 59):02}"
             return f"{clock} {rng.choice(LEVELS)} {rng.choice(words)} {rng.choice(who)} took {rng.randint(1, 900)} ms"
 
         makers: dict[str, Callable[[], str]] = {
@@ -187,7 +188,10 @@ class Maker:
         """A JSON list of small objects, one per line."""
         rng = self.rng
         kinds = [rng.choice(names.stems(self.split)) for _ in range(3)]
-        rows = [f'{{"id": {10 + i}, "name": "{self.stem()}", "kind": "{rng.choice(kinds)}", "size": {rng.randint(1, 99)}}}' for i in range(rng.randint(4, 7))]
+        rows = [
+            f'{{"id": {10 + i}, "name": "{self.stem()}", "kind": "{rng.choice(kinds)}", "size": {rng.randint(1, 99)}}}'
+            for i in range(rng.randint(4, 7))
+        ]
         return ["[", *[f"  {row}," for row in rows[:-1]], f"  {rows[-1]}", "]"]
 
 
@@ -195,10 +199,11 @@ def build(scenario: Scenario, rng: Random, split: Split, hazards: tuple[str, ...
     """Generate a scene: 12-22 files in 4-5 directories with sizes, ages and modes, and at least one file for every kind of slot."""
     litter = Random(rng.getrandbits(62))  # a stream of its own: the scene without decoys is the same scene
     make = Maker(rng, split, hazards)
-    root = rng.choice(scenario.roots).format(a=make.name())
+    extensions = scenario.extensions.split()
+    root = rng.choice(scenario.roots.split()).format(a=make.name())
     world = World({root: Directory(), "/home/user": Directory()})
     middle = make.name()
-    folders = [root] + [posixpath.join(root, f.format(b=middle)) for f in scenario.folders]
+    folders = [root] + [posixpath.join(root, f.format(b=middle)) for f in scenario.folders.split()]
     for folder in folders:
         world.put(folder, Directory())
     scene = Scene(world, root, cwd=rng.choice((root, root, posixpath.dirname(root), "/home/user")), home="/home/user")
@@ -222,16 +227,17 @@ def build(scenario: Scenario, rng: Random, split: Split, hazards: tuple[str, ...
     for folder in folders:
         for _ in range(rng.randint(1, 3)):
             weights = [5, 4, 3, 2, 1]
-            extension = rng.choices(scenario.extensions, weights)[0]
+            extension = rng.choices(extensions, weights)[0]
             count = rng.choice((0, 1, 3, 6, 40, 120))
             lines = (make.lines("notes", min(count, 8)) * 15)[:count]  # filler: only its size matters
             node = text(lines, mode=rng.choice((0o644, 0o644, 0o600, 0o664, 0o755, 0o666)), age_seconds=_age(rng))
             world.put(posixpath.join(folder, make.name(extension)), node)
-    crowd, extension, stem = rng.choice(folders), rng.choice(scenario.extensions), make.stem()
+    crowd, extension, stem = rng.choice(folders), rng.choice(extensions), make.stem()
     for i in range(rng.randint(2, 40)):  # many small files of one kind, so that counts can't be guessed
         world.put(posixpath.join(crowd, f"{stem}-{i:02}.{extension}"), text(make.lines("notes", 1), age_seconds=_age(rng)))
     for folder in (root, rng.choice(folders)):  # so that "hidden ones too" says something
-        world.put(posixpath.join(folder, "." + make.name(rng.choice(("", *scenario.extensions[:2])))), text(make.lines("notes", 2), age_seconds=_age(rng)))
+        hidden = "." + make.name(rng.choice(("", *extensions[:2])))
+        world.put(posixpath.join(folder, hidden), text(make.lines("notes", 2), age_seconds=_age(rng)))
     if "decoys" in hazards:
         _litter(world, litter, scene)
     return scene

@@ -83,7 +83,7 @@ def _draw(programs: tuple[Program, ...], split: Split, seed: int, wanted: int) -
     order = list(programs)
     rng.shuffle(order)
     seen: dict[ProgramLink, int] = {}
-    ranked = []
+    ranked: list[tuple[int, int, Program]] = []
     for program in order:  # every last link once before any twice
         link = program.links[-1]
         ranked.append((seen.get(link, 0), len(ranked), program))

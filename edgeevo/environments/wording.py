@@ -24,7 +24,8 @@ CLOSERS = ("", "", "", ".", ".", " please")
 FRAGMENT = frozenset(
     "number which what how where who all the first last top bottom everything every names files lines non in on from recently are is does "
     "line size reverse {in} empty executables rows values unique largest smallest lowest highest longest most maximum minimum mean hex "
-    "sorted numbers days row slow comma-separated before nobody no only full bare numeric i there days just newest oldest value everywhere".split()
+    "sorted numbers days row slow comma-separated before nobody no only full bare numeric i there days just newest oldest value "
+    "everywhere".split()
 )  # requests that begin so are no imperatives: no "please" or "can you" before them
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _SLOT = re.compile(r"\{(<?\w+)(?::(\w+))?\}")
@@ -37,9 +38,9 @@ def pool(templates: tuple[str, ...], split: Split) -> tuple[int, ...]:
     From six templates on, audit has two. A list of one or two belongs to practice alone and is never asked elsewhere.
     """
     order = sorted(range(len(templates)), key=lambda i: derive_seed("wording", templates[i]))
-    if len(order) < 3:  # noqa: PLR2004 - too few to divide
+    if len(order) < 3:
         return tuple(order) if split is Split.PRACTICE else ()
-    audit = 2 if len(order) >= 6 else 1  # noqa: PLR2004 - stated above
+    audit = 2 if len(order) >= 6 else 1
     return tuple({Split.AUDIT: order[:audit], Split.EXAM: order[audit : audit + 1], Split.PRACTICE: order[audit + 1 :]}[split])
 
 
@@ -103,7 +104,7 @@ class Speaker:
                 return rng.choice((f"the {shown} directory", f"the directory {shown}", f"the {shown} folder", f"folder {shown}"))
             return shown
         if name in QUOTED:
-            mark = quote or ("'" if not value.isalnum() or rng.random() < 0.5 else "")  # noqa: PLR2004 - even odds
+            mark = quote or ("'" if not value.isalnum() or rng.random() < 0.5 else "")
             return f"{mark}{value}{mark}"
         if name in ("n", "m") and value.isdigit() and int(value) < len(NUMBER_WORDS) and self.style.number_words:
             return NUMBER_WORDS[int(value)]
@@ -116,7 +117,7 @@ class Speaker:
         number = int(value)
         if self.style.number_words and number < len(ORDINALS):
             return ORDINALS[number]
-        ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")  # noqa: PLR2004 - 11th, 12th, 13th
+        ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
         return rng.choice((f"{number}{ending}", f"{number}."))
 
     def fill(self, template: str, params: dict[str, str], rng: Random) -> str:
@@ -159,8 +160,8 @@ def polish(sentence: str, rng: Random, *, opens_with_value: bool) -> str:
     if second == "me" and opener in ("i want to ", "help me "):  # nobody wants to give themselves a list
         opener = ""
     sentence = opener + sentence
-    if not opens_with_value and rng.random() < 0.6:  # noqa: PLR2004 - most people begin with a capital
+    if not opens_with_value and rng.random() < 0.6:
         sentence = sentence[0].upper() + sentence[1:]
     if question:
-        return sentence if rng.random() < 0.8 else sentence[:-1]  # noqa: PLR2004 - some forget the mark
-    return sentence + ("?" if opener.startswith(("can", "could", "would")) and rng.random() < 0.7 else rng.choice(CLOSERS))  # noqa: PLR2004
+        return sentence if rng.random() < 0.8 else sentence[:-1]
+    return sentence + ("?" if opener.startswith(("can", "could", "would")) and rng.random() < 0.7 else rng.choice(CLOSERS))

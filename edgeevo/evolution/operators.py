@@ -1,6 +1,6 @@
 """The operators: small pure functions that edit a program in one direction, each with the reason why its child is harder.
 
-Adding one is adding a row to `OPERATORS`: an id, its cell (direction and aspect), the reason, and `edit(program, rng, links)`, which returns the
+Adding one is adding a row to `OPERATORS`: an id, its cell (direction and aspect), the reason, and `edit(program, rng, links)`: the
 edited program and the index of the link it touched, or None when its precondition doesn't hold. What a child is worth is measured later.
 """
 
@@ -137,7 +137,8 @@ def other_skill(program: Program, rng: Random, links: Sequence[ProgramLink]) -> 
 
 
 def _swap(
-    program: Program, rng: Random, links: Sequence[ProgramLink], allowed: Callable[[ProgramLink, ProgramLink], bool]) -> tuple[Program, int] | None:
+    program: Program, rng: Random, links: Sequence[ProgramLink], allowed: Callable[[ProgramLink, ProgramLink], bool]
+) -> tuple[Program, int] | None:
     found = []
     for i, old in enumerate(program.links):
         if old.skill == FACT or (i and program.links[i - 1].skill == FACT):

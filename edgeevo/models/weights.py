@@ -54,7 +54,7 @@ def permuted(weight: Array, heads: int) -> Array:
 
 
 def tensor_name(gguf_name: str) -> str:
-    """The usual name of a GGUF tensor ("blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"); ModelError for an unknown one."""
+    """The usual name of a GGUF tensor ("blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"), or ModelError."""
     stem, _, kind = gguf_name.rpartition(".")
     if kind == "weight" and stem in OUTER_NAMES:
         return f"{OUTER_NAMES[stem]}.weight"

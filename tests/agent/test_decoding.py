@@ -20,6 +20,7 @@ class ToyBackend:
         self.batches: list[int] = []
 
     def decode(self, items):
+        """Append, check, and answer from the whole sequence."""
         rows = []
         for token, position, sequence, wanted in items:
             assert position == len(self.held[sequence]), "positions follow one another"
@@ -32,14 +33,17 @@ class ToyBackend:
         return rows
 
     def copy(self, source, target, tokens):
+        """Share the same cells."""
         assert not self.held[target]
         self.held[target] = self.held[source][:tokens]
         assert len(self.held[target]) == tokens
 
     def trim(self, sequence, tokens):
+        """Forget."""
         del self.held[sequence][tokens:]
 
     def is_end(self, token):
+        """One entry ends a reply."""
         return token == END
 
 
@@ -143,11 +147,11 @@ def test_a_failing_backend_leaves_no_half_filled_cache():
     """When decoding raises, the cache is emptied and the next call is answered as if nothing had been."""
     backend, made = decoder()
     works = backend.decode
-    backend.decode = lambda items: 1 / 0
+    backend.decode = lambda _items: 1 / 0
     with pytest.raises(ZeroDivisionError):
         made.generate([Job((1, 2, 3))])
     backend.decode = works
-    assert (made.generate([Job((1, 2, 3))])[0].tokens, "") == (alone(Job((1, 2, 3)), 10)[0], "")
+    assert made.generate([Job((1, 2, 3))])[0].tokens == alone(Job((1, 2, 3)), 10)[0]
 
 
 @pytest.mark.parametrize("tail", [[5] * 16, [1, 2, 3] * 6, list(range(8)) * 3])
@@ -165,7 +169,7 @@ def test_short_runs_are_not_repetition(tail):
 def test_dice_decide_by_seed():
     """The same seed draws the same tokens, other seeds draw others, cold dice are greedy."""
     logits = toy_logits([1])
-    draws = [[choose(logits, 1.0, np.random.default_rng(seed)) for _ in range(1)][0] for seed in range(30)]
+    draws = [choose(logits, 1.0, np.random.default_rng(seed)) for seed in range(30)]
     assert draws == [choose(logits, 1.0, np.random.default_rng(seed)) for seed in range(30)]
     assert len(set(draws)) > 1 and choose(logits, 0.0, None) == int(logits.argmax())
 

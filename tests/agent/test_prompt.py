@@ -15,7 +15,8 @@ def test_text_is_chatml():
     """The segments put together are the chat template, character by character."""
     text = "".join(s.text for s in Prompt(name="p", system="Be brief.").segments([ASK, DO], awaiting_reply=False))
     assert text == (
-        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nCount the lines of a.txt<|im_end|>\n<|im_start|>assistant\nwc -l a.txt<|im_end|>\n"
+        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nCount the lines of a.txt<|im_end|>\n"
+        "<|im_start|>assistant\nwc -l a.txt<|im_end|>\n"
     )
 
 

@@ -25,16 +25,33 @@ from tests.store.conftest import fill
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("torch", "transformers", "peft", "llama_cpp", "numpy", "onnxruntime", "sqlite3", "sqlite_utils", "apscheduler")
 STATUS = Status(
-    version="1", pid=1, state="busy", reason="others_load", detail="others use 2 cores", next_try_seconds=90.0, up_seconds=61.0, window="01:00-06:00",
-    others_load_cores=2.0, working_on="", phase="", done=0, total=0, model="m", model_loaded=False, adapter="a" * 64, previous="b" * 64,
-    last_night="night-1: done", health=(Health(name="slots", detail="restored"),),
-)  # fmt: skip
+    version="1",
+    pid=1,
+    state="busy",
+    reason="others_load",
+    detail="others use 2 cores",
+    next_try_seconds=90.0,
+    up_seconds=61.0,
+    window="01:00-06:00",
+    others_load_cores=2.0,
+    working_on="",
+    phase="",
+    done=0,
+    total=0,
+    model="m",
+    model_loaded=False,
+    adapter="a" * 64,
+    previous="b" * 64,
+    last_night="night-1: done",
+    health=(Health(name="slots", detail="restored"),),
+)
 
 
 class Thinking:
     """A thinker that says its conversation's instruction back."""
 
     def many(self, conversations) -> list[Said]:
+        """One reply each."""
         return [Said(text=f"echo {talk[0].text}", finish="stop") for talk in conversations]
 
 

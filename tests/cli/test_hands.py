@@ -146,7 +146,9 @@ def test_a_check_can_not_change_the_directory(sandbox: Sandbox, directory: Path)
 @pytest.mark.sandbox
 def test_what_the_agent_left_running_does_not_answer_for_it(sandbox: Sandbox, directory: Path) -> None:
     """A background process and a planted file outside the directory are not there when the check runs."""
-    command = "mkdir -p ~/bin; printf '#!/bin/sh\\nexit 0\\n' > ~/bin/test; chmod +x ~/bin/test; (while :; do touch errors.txt; done) & sleep 0.2"
+    command = (
+        "mkdir -p ~/bin; printf '#!/bin/sh\\nexit 0\\n' > ~/bin/test; chmod +x ~/bin/test; (while :; do touch errors.txt; done) & sleep 0.2"
+    )
     task = RealTask(instruction="x", directory=str(directory), check="grep -qx 13 errors.txt")
     done = work(task, sandbox, says(command))
     assert done.verified is False

@@ -80,7 +80,16 @@ def test_changes_are_shown_as_a_diff(tmp_path: Path) -> None:
         f"{tmp_path}/blob": File(data=b"\0\1"),
     }
     shown = "\n".join(show_changes(Changes(nodes=nodes)))
-    for part in ("changed file", "-two", "+2\\x1b[31m", "removed", "added directory", "-> ../a", "mode 0644 -> 0755", "(2 bytes, not text)"):
+    for part in (
+        "changed file",
+        "-two",
+        "+2\\x1b[31m",
+        "removed",
+        "added directory",
+        "-> ../a",
+        "mode 0644 -> 0755",
+        "(2 bytes, not text)",
+    ):
         assert part in shown
 
 
@@ -89,7 +98,11 @@ def test_many_changes_are_folded() -> None:
     nodes = {f"/nowhere/{number}": File(data=b"line\n" * 200) for number in range(100)}
     shown = list(show_changes(Changes(nodes=nodes, complete=False)))
     assert len(shown) < 2500
-    assert any("more lines" in line for line in shown) and any("and 50 more" in line for line in shown) and "more than could be read" in shown[-1]
+    assert (
+        any("more lines" in line for line in shown)
+        and any("and 50 more" in line for line in shown)
+        and "more than could be read" in shown[-1]
+    )
 
 
 def test_nothing_changed_says_so() -> None:

@@ -15,6 +15,7 @@ from edgeevo.environments.skills import Kind
 from edgeevo.errors import TaskError
 from edgeevo.evolution.operators import BY_ID, OPERATORS, Aspect, Operator, fits
 
+LINKS = sets.links()
 SINGLES, PAIRS = sets.singles(Split.PRACTICE), sets.pairs(Split.PRACTICE)
 PROGRAMS = st.sampled_from(SINGLES) | st.sampled_from(PAIRS)
 EVERY = pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.id)
@@ -47,7 +48,7 @@ def instance(one: Program) -> State | None:
 @settings(max_examples=25, deadline=None)
 def test_children_are_well_typed(operator: Operator, parent: Program, seed: int) -> None:
     """Every link of a child can stand behind the one before it, whatever the parent."""
-    edited = operator.edit(parent, Random(seed))
+    edited = operator.edit(parent, Random(seed), LINKS)
     if edited:
         child, touched = edited
         assert fits(child.links) and follows(None, real(child)[0])
@@ -60,7 +61,7 @@ def test_children_are_well_typed(operator: Operator, parent: Program, seed: int)
 @settings(max_examples=25, deadline=None)
 def test_only_the_operators_direction_is_raised(operator: Operator, parent: Program, seed: int) -> None:
     """Length adds one link, scenario one hazard of the state, skill a tool less or one other link; nothing else differs."""
-    edited = operator.edit(parent, Random(seed))
+    edited = operator.edit(parent, Random(seed), LINKS)
     if not edited:
         return
     child = edited[0]
@@ -84,14 +85,14 @@ def test_only_the_operators_direction_is_raised(operator: Operator, parent: Prog
 @settings(max_examples=10, deadline=None)
 def test_an_edit_is_a_function_of_its_dice(operator: Operator, parent: Program, seed: int) -> None:
     """The same parent and dice give the same child."""
-    assert operator.edit(parent, Random(seed)) == operator.edit(parent, Random(seed))
+    assert operator.edit(parent, Random(seed), LINKS) == operator.edit(parent, Random(seed), LINKS)
 
 
 @EVERY
 def test_children_render(operator: Operator) -> None:
     """Most children of an operator have an instance, so a direction isn't lost to programs that can't be."""
     dice = Random(5)
-    children = [edited[0] for parent in dice.sample(SINGLES + PAIRS, 150) if (edited := operator.edit(parent, dice))][:8]
+    children = [edited[0] for parent in dice.sample(SINGLES + PAIRS, 150) if (edited := operator.edit(parent, dice, LINKS))][:8]
     assert len(children) == 8
     assert sum(instance(child) is not None for child in children) >= 0.6 * len(children)
 
@@ -109,16 +110,16 @@ def test_every_direction_has_an_operator() -> None:
 
 def test_a_fact_is_hidden_once_and_before_a_link_that_uses_it() -> None:
     """A program has at most one look-up, and it stands right before a link with that parameter."""
-    child, place = BY_ID["hide_fact"].edit(program("grep"), Random(0))
+    child, place = BY_ID["hide_fact"].edit(program("grep"), Random(0), LINKS)
     assert child.links[place] == ProgramLink(skill=FACT, variant="word") and child.links[place + 1] == link("grep")
-    assert BY_ID["hide_fact"].edit(child, Random(0)) is None
+    assert BY_ID["hide_fact"].edit(child, Random(0), LINKS) is None
 
 
 @given(st.sampled_from(SINGLES), st.integers(0, 50))
 @settings(max_examples=30, deadline=None)
 def test_a_hidden_value_is_read_by_two_forms_at_least(parent: Program, seed: int) -> None:
     """Both the solution and the alternative of a look-up take the value from the file."""
-    edited = BY_ID["hide_fact"].edit(parent, Random(seed))
+    edited = BY_ID["hide_fact"].edit(parent, Random(seed), LINKS)
     if edited:
         try:
             task = render(edited[0], seed, Split.PRACTICE)
@@ -129,15 +130,15 @@ def test_a_hidden_value_is_read_by_two_forms_at_least(parent: Program, seed: int
 
 def test_a_hazard_comes_once() -> None:
     """What is in the scenario already makes nothing harder."""
-    assert BY_ID["hostile_names"].edit(program("sort", hazards=("spaces",)), Random(0)) is None
-    assert BY_ID["take_tool"].edit(program("sort", hazards=(WITHOUT + "awk",)), Random(0)) is None
+    assert BY_ID["hostile_names"].edit(program("sort", hazards=("spaces",)), Random(0), LINKS) is None
+    assert BY_ID["take_tool"].edit(program("sort", hazards=(WITHOUT + "awk",)), Random(0), LINKS) is None
 
 
 def test_decoys_need_a_search_whose_result_shows() -> None:
     """Near misses matter only to what looks for files and prints what it finds."""
-    assert BY_ID["decoys"].edit(program("find_ext"), Random(0)) is not None
-    assert BY_ID["decoys"].edit(program("sort"), Random(0)) is None
-    assert BY_ID["decoys"].edit(program("config_add"), Random(0)) is None
+    assert BY_ID["decoys"].edit(program("find_ext"), Random(0), LINKS) is not None
+    assert BY_ID["decoys"].edit(program("sort"), Random(0), LINKS) is None
+    assert BY_ID["decoys"].edit(program("config_add"), Random(0), LINKS) is None
 
 
 def test_decoys_are_told_from_the_rest() -> None:
@@ -154,7 +155,7 @@ def test_decoys_are_told_from_the_rest() -> None:
 @settings(max_examples=40, deadline=None)
 def test_a_taken_tool_leaves_two_ways_for_every_link(parent: Program, seed: int) -> None:
     """The everyday form of one link loses its tool; no link of the program keeps fewer than two forms."""
-    edited = BY_ID["take_tool"].edit(parent, Random(seed))
+    edited = BY_ID["take_tool"].edit(parent, Random(seed), LINKS)
     if edited:
         child, touched = edited
         tool = child.hazards[-1].removeprefix(WITHOUT)
@@ -172,7 +173,7 @@ def test_swapped_links_keep_their_types() -> None:
 
     for name in ("rarer_sibling", "other_skill"):
         for parent in dice.sample(SINGLES + PAIRS, 60):
-            if edited := BY_ID[name].edit(parent, dice):
+            if edited := BY_ID[name].edit(parent, dice, LINKS):
                 child, at = edited
                 assert kinds(child.links[at]) == kinds(parent.links[at])
                 assert (child.links[at].skill == parent.links[at].skill) == (name == "rarer_sibling")
@@ -180,4 +181,4 @@ def test_swapped_links_keep_their_types() -> None:
 
 def test_the_middle_needs_two_links() -> None:
     """Nothing can be inserted into a program of one link."""
-    assert BY_ID["insert_link"].edit(program("sort"), Random(0)) is None
+    assert BY_ID["insert_link"].edit(program("sort"), Random(0), LINKS) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import msgspec
 import pytest
 
@@ -34,6 +36,7 @@ from edgeevo.evolution.roles import Proposal
 from edgeevo.evolution.rules import RuleProposer
 
 pytestmark = pytest.mark.sandbox
+LINKS = sets.links()
 LINES = tuple(f"{word} {number}" for number, word in enumerate(("amber", "cedar", "delta", "ember", "fjord")))
 START = State(
     nodes={
@@ -134,9 +137,7 @@ def test_an_answer_of_many_lines_can_not_be_guessed(sandbox) -> None:
 
 def child_by(operator: str, parent: Program, seed: int = 1) -> tuple[Task, Proposal, Environment]:
     """A task of the child that an operator makes of a program, with its proposal and parent."""
-    from random import Random  # noqa: PLC0415 - only here
-
-    edited = BY_ID[operator].edit(parent, Random(seed))
+    edited = BY_ID[operator].edit(parent, Random(seed), LINKS)
     assert edited is not None
     proposal = Proposal(program=edited[0], operator=operator, direction=BY_ID[operator].direction, touched=edited[1])
     return render(edited[0], seed, Split.PRACTICE), proposal, sets.founder(parent)
