@@ -16,261 +16,99 @@ def _dir_ext(d: Draw, *, depth: int | None = None) -> Params:
 
 
 entry(
-    "find_ext",
-    START,
-    PATHS,
-    unordered=True,
-    draw=_dir_ext,
+    "find_ext", START, PATHS, unordered=True, draw=_dir_ext,
     reference=lambda w, x, p: w.files(p["dir"], lambda q, _f: q.endswith("." + p["ext"])),
     ways=("find {dir} -type f -name '*.{ext:raw}'", "find {dir} -type f | grep '\\.{ext:raw}$'"),
-    asks=(
-        "find all {ext} files [in|under|below] {dir}",
-        "list [all|the|] {ext} files [in|under] {dir} [and its subdirectories|recursively|]",
-        "search {dir} for {ext} files",
-        "which files [under|in] {dir} [end in|have the extension] {ext}?",
-        "locate every {ext} file below {dir}",
-        "look for files ending with {ext} in {dir}",
-        "in {dir}, find files with extension {ext}",
-    ),
-    nouns=(
-        "the {ext} files [under|in|below] {dir}",
-        "all files with extension {ext} in {dir}",
-        "files ending in {ext} under {dir}",
-        "every {ext} file below {dir}",
-        "the files in {dir} that end with {ext}",
-    ),
+    asks=("find all {ext} files [in|under|below] {dir}", "list [all|the|] {ext} files [in|under] {dir} [and its subdirectories|recursively|]", "search {dir} for {ext} files",
+          "which files [under|in] {dir} [end in|have the extension] {ext}?", "locate every {ext} file below {dir}", "look for files ending with {ext} in {dir}", "in {dir}, find files with extension {ext}"),
+    nouns=("the {ext} files [under|in|below] {dir}", "all files with extension {ext} in {dir}", "files ending in {ext} under {dir}", "every {ext} file below {dir}", "the files in {dir} that end with {ext}"),
 )
 entry(
-    "find_ext.flat",
-    START,
-    PATHS,
-    unordered=True,
-    draw=lambda d: _dir_ext(d, depth=1),
+    "find_ext.flat", START, PATHS, unordered=True, draw=lambda d: _dir_ext(d, depth=1),
     reference=lambda w, x, p: w.files(p["dir"], lambda q, _f: q.endswith("." + p["ext"]), depth=1),
     ways=("find {dir} -maxdepth 1 -type f -name '*.{ext:raw}'", "find {dir} -maxdepth 1 -type f | grep '\\.{ext:raw}$'"),
-    asks=(
-        "find the {ext} files directly in {dir}, not in its subdirectories",
-        "list {ext} files in {dir} without descending",
-        "which {ext} files are directly in {dir}?",
-        "find {ext} files in {dir} only, not deeper",
-        "show {ext} files of {dir}, top level only",
-        "{ext} files right in {dir}, no subfolders",
-    ),
-    nouns=(
-        "the {ext} files directly in {dir}",
-        "the {ext} files of {dir}, not of its subdirectories",
-        "{ext} files right in {dir}, no deeper",
-        "the top level {ext} files of {dir}",
-    ),
+    asks=("find the {ext} files directly in {dir}, not in its subdirectories", "list {ext} files in {dir} without descending", "which {ext} files are directly in {dir}?",
+          "find {ext} files in {dir} only, not deeper", "show {ext} files of {dir}, top level only", "{ext} files right in {dir}, no subfolders"),
+    nouns=("the {ext} files directly in {dir}", "the {ext} files of {dir}, not of its subdirectories", "{ext} files right in {dir}, no deeper", "the top level {ext} files of {dir}"),
 )
 entry(
-    "find_not_ext",
-    START,
-    PATHS,
-    unordered=True,
-    draw=_dir_ext,
+    "find_not_ext", START, PATHS, unordered=True, draw=_dir_ext,
     reference=lambda w, x, p: w.files(p["dir"], lambda q, _f: not q.endswith("." + p["ext"])),
     ways=("find {dir} -type f ! -name '*.{ext:raw}'", "find {dir} -type f | grep -v '\\.{ext:raw}$'"),
-    asks=(
-        "find all files [in|under] {dir} that are not {ext} files",
-        "list files under {dir} [except|other than|but not] {ext} files",
-        "which files in {dir} do not end in {ext}?",
-        "everything below {dir} that isn't a {ext} file",
-        "find files in {dir} without the extension {ext}",
-        "show non-{ext} files under {dir}",
-    ),
-    nouns=(
-        "the files under {dir} that are not {ext} files",
-        "all files in {dir} except {ext} files",
-        "files of {dir} not ending in {ext}",
-        "every non-{ext} file below {dir}",
-    ),
+    asks=("find all files [in|under] {dir} that are not {ext} files", "list files under {dir} [except|other than|but not] {ext} files", "which files in {dir} do not end in {ext}?",
+          "everything below {dir} that isn't a {ext} file", "find files in {dir} without the extension {ext}", "show non-{ext} files under {dir}"),
+    nouns=("the files under {dir} that are not {ext} files", "all files in {dir} except {ext} files", "files of {dir} not ending in {ext}", "every non-{ext} file below {dir}"),
 )
 entry(
-    "find_files",
-    START,
-    PATHS,
-    unordered=True,
-    draw=lambda d: {"dir": d.dir(lambda p: len(d.world.files(p)) > 1)},
+    "find_files", START, PATHS, unordered=True, draw=lambda d: {"dir": d.dir(lambda p: len(d.world.files(p)) > 1)},
     reference=lambda w, x, p: w.files(p["dir"]),
     ways=("find {dir} -type f", "find {dir} -not -type d -not -type l"),
-    asks=(
-        "find all files [in|under|below] {dir}",
-        "list [every|all] regular files [in|under] {dir} [recursively|]",
-        "which files are there [under|below] {dir}?",
-        "show all files in {dir} and its subdirectories",
-        "search {dir} for files",
-        "list files anywhere below {dir}",
-    ),
-    nouns=(
-        "[all|the] files [under|below|in] {dir}",
-        "every file in {dir} and its subdirectories",
-        "the regular files under {dir}",
-        "all files anywhere below {dir}",
-    ),
+    asks=("find all files [in|under|below] {dir}", "list [every|all] regular files [in|under] {dir} [recursively|]", "which files are there [under|below] {dir}?", "show all files in {dir} and its subdirectories",
+          "search {dir} for files", "list files anywhere below {dir}"),
+    nouns=("[all|the] files [under|below|in] {dir}", "every file in {dir} and its subdirectories", "the regular files under {dir}", "all files anywhere below {dir}"),
 )
 entry(
-    "find_dirs",
-    START,
-    PATHS,
-    unordered=True,
-    draw=lambda d: {"dir": d.dir(lambda p: bool(d.world.directories(p)))},
+    "find_dirs", START, PATHS, unordered=True, draw=lambda d: {"dir": d.dir(lambda p: bool(d.world.directories(p)))},
     reference=lambda w, x, p: w.directories(p["dir"]),
     ways=("find {dir} -mindepth 1 -type d", "find {dir} -type d | tail -n +2"),
-    asks=(
-        "find all [directories|folders|subdirectories] [in|under|below] {dir}",
-        "list the subdirectories of {dir} [recursively|]",
-        "which folders are there under {dir}?",
-        "show every directory below {dir}",
-        "search {dir} for folders",
-        "list subfolders anywhere in {dir}",
-    ),
-    nouns=(
-        "the [directories|folders|subdirectories] [under|below|in] {dir}",
-        "all subdirectories of {dir}",
-        "every folder in {dir}",
-        "the directories anywhere below {dir}",
-    ),
+    asks=("find all [directories|folders|subdirectories] [in|under|below] {dir}", "list the subdirectories of {dir} [recursively|]", "which folders are there under {dir}?", "show every directory below {dir}",
+          "search {dir} for folders", "list subfolders anywhere in {dir}"),
+    nouns=("the [directories|folders|subdirectories] [under|below|in] {dir}", "all subdirectories of {dir}", "every folder in {dir}", "the directories anywhere below {dir}"),
 )
 entry(
-    "find_name",
-    START,
-    PATHS,
-    unordered=True,
-    draw=lambda d: {
-        "dir": (q := d.dir(lambda p: bool(d.world.files(p)))),
-        "name": base(d.pick(p for p in d.world.files(q) if not base(p).startswith("."))),
-    },
+    "find_name", START, PATHS, unordered=True,
+    draw=lambda d: {"dir": (q := d.dir(lambda p: bool(d.world.files(p)))), "name": base(d.pick(p for p in d.world.files(q) if not base(p).startswith(".")))},
     reference=lambda w, x, p: w.files(p["dir"], lambda q, _f: base(q) == p["name"]),
     ways=("find {dir} -type f -name {name}", "find {dir} -type f | grep '/{name:raw}$'"),
-    asks=(
-        "find the file [named|called|] {name} [in|under|below] {dir}",
-        "where is [the file|] {name} [under|in] {dir}?",
-        "locate {name} below {dir}",
-        "search {dir} for a file named {name}",
-        "look for {name} in {dir}",
-        "in {dir}, find {name}",
-    ),
-    nouns=(
-        "the file named {name} under {dir}",
-        "files called {name} in {dir}",
-        "the path of {name} below {dir}",
-        "where {name} is in {dir}",
-    ),
+    asks=("find the file [named|called|] {name} [in|under|below] {dir}", "where is [the file|] {name} [under|in] {dir}?", "locate {name} below {dir}", "search {dir} for a file named {name}",
+          "look for {name} in {dir}", "in {dir}, find {name}"),
+    nouns=("the file named {name} under {dir}", "files called {name} in {dir}", "the path of {name} below {dir}", "where {name} is in {dir}"),
 )
 entry(
-    "find_glob",
-    START,
-    PATHS,
-    unordered=True,
-    draw=lambda d: {
-        "dir": (q := d.dir(lambda p: bool(d.world.files(p)))),
-        "word": base(d.pick(p for p in d.world.files(q) if base(p)[:3].isalpha()))[: d.rng.choice((2, 3))],
-    },
+    "find_glob", START, PATHS, unordered=True,
+    draw=lambda d: {"dir": (q := d.dir(lambda p: bool(d.world.files(p)))), "word": base(d.pick(p for p in d.world.files(q) if base(p)[:3].isalpha()))[: d.rng.choice((2, 3))]},
     reference=lambda w, x, p: w.files(p["dir"], lambda q, _f: base(q).startswith(p["word"])),
     ways=("find {dir} -type f -name '{word:raw}*'", "find {dir} -type f | grep '/{word:raw}[^/]*$'"),
-    asks=(
-        "find files [in|under] {dir} whose name [starts|begins] with {word}",
-        "list files below {dir} starting with {word}",
-        "which files in {dir} have a name beginning with {word}?",
-        "search {dir} for file names that start with {word}",
-        "files under {dir} with the prefix {word}",
-        "locate all files in {dir} named {word}-something",
-    ),
-    nouns=(
-        "the files in {dir} whose name starts with {word}",
-        "files under {dir} beginning with {word}",
-        "all files of {dir} with the prefix {word}",
-        "the files below {dir} named {word} something",
-    ),
+    asks=("find files [in|under] {dir} whose name [starts|begins] with {word}", "list files below {dir} starting with {word}", "which files in {dir} have a name beginning with {word}?",
+          "search {dir} for file names that start with {word}", "files under {dir} with the prefix {word}", "locate all files in {dir} named {word}-something"),
+    nouns=("the files in {dir} whose name starts with {word}", "files under {dir} beginning with {word}", "all files of {dir} with the prefix {word}", "the files below {dir} named {word} something"),
 )
 _UNITS = {"k": (1024, ("{n}k", "{n} KiB", "{n} kilobytes", "{n} kB")), "c": (1, ("{n} bytes",))}
 
 
 def _size(d: Draw) -> Params:
-    directory = d.dir(lambda p: len(d.world.files(p)) > 2)
+    directory = d.dir(lambda p: len(d.world.files(p)) > 2)  # noqa: PLR2004 - something must be left out
     sizes = sorted(len(d.world.file(q).data) for q in d.world.files(directory))
     middle = sizes[len(sizes) // 2]
     unit = d.rng.choice("kc")
     n = max(1, middle // 1024) if unit == "k" else max(2, middle - middle % 10 + 5)
-    return {
-        "dir": directory,
-        "n": str(n),
-        "unit": unit,
-        "size": d.rng.choice(_UNITS[unit][1]).format(n=n),
-        "bytes": str(n * _UNITS[unit][0]),
-    }
+    return {"dir": directory, "n": str(n), "unit": unit, "size": d.rng.choice(_UNITS[unit][1]).format(n=n), "bytes": str(n * _UNITS[unit][0])}
 
 
 entry(
-    "find_larger",
-    START,
-    PATHS,
-    unordered=True,
-    draw=_size,
+    "find_larger", START, PATHS, unordered=True, draw=_size,
     # find rounds sizes up to whole units, so +1k means 1,025 bytes and more
     reference=lambda w, x, p: w.files(p["dir"], lambda _q, f: len(f.data) > int(p["bytes"])),
     ways=("find {dir} -type f -size +{n:raw}{unit:raw}", "find {dir} -type f -size +{bytes:raw}c"),
-    asks=(
-        "find files [larger|bigger] than {size} [in|under] {dir}",
-        "list [all|] files [over|above|greater than] {size} below {dir}",
-        "which files in {dir} are [larger|bigger] than {size}?",
-        "search {dir} for files of more than {size}",
-        "in {dir}, show files exceeding {size}",
-        "files under {dir} with a size over {size}",
-    ),
-    nouns=(
-        "the files [larger|bigger] than {size} under {dir}",
-        "files over {size} in {dir}",
-        "all files in {dir} above {size}",
-        "every file below {dir} of more than {size}",
-    ),
+    asks=("find files [larger|bigger] than {size} [in|under] {dir}", "list [all|] files [over|above|greater than] {size} below {dir}", "which files in {dir} are [larger|bigger] than {size}?",
+          "search {dir} for files of more than {size}", "in {dir}, show files exceeding {size}", "files under {dir} with a size over {size}"),
+    nouns=("the files [larger|bigger] than {size} under {dir}", "files over {size} in {dir}", "all files in {dir} above {size}", "every file below {dir} of more than {size}"),
 )
 entry(
-    "find_smaller",
-    START,
-    PATHS,
-    unordered=True,
-    draw=lambda d: _size(d) | {},
+    "find_smaller", START, PATHS, unordered=True, draw=lambda d: _size(d) | {},
     reference=lambda w, x, p: w.files(p["dir"], lambda _q, f: len(f.data) < int(p["bytes"])),
     ways=("find {dir} -type f -size -{bytes:raw}c", "find {dir} -type f ! -size {bytes:raw}c ! -size +{bytes:raw}c"),
-    asks=(
-        "find files smaller than {bytes} bytes [in|under] {dir}",
-        "list [all|] files [under|below] {bytes} bytes in {dir}",
-        "which files in {dir} are smaller than {bytes} bytes?",
-        "search {dir} for files of less than {bytes} bytes",
-        "in {dir}, show files below a size of {bytes} bytes",
-        "files under {dir} with fewer than {bytes} bytes",
-    ),
-    nouns=(
-        "the files smaller than {bytes} bytes under {dir}",
-        "files under {bytes} bytes in {dir}",
-        "all files in {dir} below {bytes} bytes",
-        "every file in {dir} of less than {bytes} bytes",
-    ),
+    asks=("find files smaller than {bytes} bytes [in|under] {dir}", "list [all|] files [under|below] {bytes} bytes in {dir}", "which files in {dir} are smaller than {bytes} bytes?",
+          "search {dir} for files of less than {bytes} bytes", "in {dir}, show files below a size of {bytes} bytes", "files under {dir} with fewer than {bytes} bytes"),
+    nouns=("the files smaller than {bytes} bytes under {dir}", "files under {bytes} bytes in {dir}", "all files in {dir} below {bytes} bytes", "every file in {dir} of less than {bytes} bytes"),
 )
 entry(
-    "find_empty",
-    START,
-    PATHS,
-    unordered=True,
-    draw=lambda d: {"dir": d.dir(lambda p: any(not d.world.file(q).data for q in d.world.files(p)))},
+    "find_empty", START, PATHS, unordered=True, draw=lambda d: {"dir": d.dir(lambda p: any(not d.world.file(q).data for q in d.world.files(p)))},
     reference=lambda w, x, p: w.files(p["dir"], lambda _q, f: not f.data),
     ways=("find {dir} -type f -empty", "find {dir} -type f -size 0"),
-    asks=(
-        "find [all|] empty files [in|under] {dir}",
-        "list files in {dir} that are empty",
-        "which files under {dir} are empty?",
-        "search {dir} for zero-byte files",
-        "show files without content below {dir}",
-        "are there empty files in {dir}? list them",
-    ),
-    nouns=(
-        "the empty files [under|in] {dir}",
-        "all files in {dir} that are empty",
-        "zero-byte files under {dir}",
-        "files without any content in {dir}",
-    ),
+    asks=("find [all|] empty files [in|under] {dir}", "list files in {dir} that are empty", "which files under {dir} are empty?", "search {dir} for zero-byte files", "show files without content below {dir}",
+          "are there empty files in {dir}? list them"),
+    nouns=("the empty files [under|in] {dir}", "all files in {dir} that are empty", "zero-byte files under {dir}", "files without any content in {dir}"),
 )
 
 
@@ -282,54 +120,22 @@ def _days(d: Draw, *, older: bool) -> Params:
 
 
 entry(
-    "find_recent",
-    START,
-    PATHS,
-    unordered=True,
-    draw=lambda d: _days(d, older=False),
+    "find_recent", START, PATHS, unordered=True, draw=lambda d: _days(d, older=False),
     reference=lambda w, x, p: w.files(p["dir"], lambda _q, f: f.age_seconds < int(p["n"]) * DAY),
     ways=("find {dir} -type f -mtime -{n:raw}", "find {dir} -type f -newermt '{n:raw} days ago'"),
-    asks=(
-        "find files [changed|modified] [in|within|during] the last {n} days [in|under] {dir}",
-        "which files [under|in] {dir} were modified in the last {n} days?",
-        "list files below {dir} changed less than {n} days ago",
-        "what changed in {dir} in the past {n} days?",
-        "show files of {dir} not older than {n} days",
-        "recently modified files in {dir}, {n} days or less",
-    ),
-    nouns=(
-        "the files changed in the last {n} days under {dir}",
-        "files in {dir} modified within {n} days",
-        "all files of {dir} changed less than {n} days ago",
-        "what was modified under {dir} in the past {n} days",
-    ),
+    asks=("find files [changed|modified] [in|within|during] the last {n} days [in|under] {dir}", "which files [under|in] {dir} were modified in the last {n} days?",
+          "list files below {dir} changed less than {n} days ago", "what changed in {dir} in the past {n} days?", "show files of {dir} not older than {n} days",
+          "recently modified files in {dir}, {n} days or less"),
+    nouns=("the files changed in the last {n} days under {dir}", "files in {dir} modified within {n} days", "all files of {dir} changed less than {n} days ago", "what was modified under {dir} in the past {n} days"),
 )
 entry(
-    "find_old",
-    START,
-    PATHS,
-    unordered=True,
-    draw=lambda d: _days(d, older=True),
+    "find_old", START, PATHS, unordered=True, draw=lambda d: _days(d, older=True),
     # find drops the fraction: +3 means at least four whole days
     reference=lambda w, x, p: w.files(p["dir"], lambda _q, f: f.age_seconds // DAY > int(p["n"])),
-    ways=(
-        "find {dir} -type f -mtime +{n:raw}",
-        'find {dir} -type f | while IFS= read -r f; do if [ $(( ($(date +%s) - $(stat -c %Y "$f")) / 86400 )) -gt {n:raw} ]; then echo "$f"; fi; done',
-    ),
-    asks=(
-        "find files [older than|not changed for more than|not modified for over] {n} days [in|under] {dir}",
-        "which files [under|in] {dir} are older than {n} days?",
-        "list files below {dir} last modified more than {n} days ago",
-        "show old files in {dir}, over {n} days",
-        "search {dir} for anything older than {n} days",
-        "files of {dir} untouched for more than {n} days",
-    ),
-    nouns=(
-        "the files older than {n} days under {dir}",
-        "files in {dir} not changed for more than {n} days",
-        "all files of {dir} over {n} days old",
-        "what is older than {n} days in {dir}",
-    ),
+    ways=("find {dir} -type f -mtime +{n:raw}", "find {dir} -type f | while IFS= read -r f; do if [ $(( ($(date +%s) - $(stat -c %Y \"$f\")) / 86400 )) -gt {n:raw} ]; then echo \"$f\"; fi; done"),
+    asks=("find files [older than|not changed for more than|not modified for over] {n} days [in|under] {dir}", "which files [under|in] {dir} are older than {n} days?",
+          "list files below {dir} last modified more than {n} days ago", "show old files in {dir}, over {n} days", "search {dir} for anything older than {n} days", "files of {dir} untouched for more than {n} days"),
+    nouns=("the files older than {n} days under {dir}", "files in {dir} not changed for more than {n} days", "all files of {dir} over {n} days old", "what is older than {n} days in {dir}"),
 )
 
 
@@ -339,149 +145,60 @@ def _mode(d: Draw) -> Params:
 
 
 entry(
-    "find_mode",
-    START,
-    PATHS,
-    unordered=True,
-    draw=_mode,
+    "find_mode", START, PATHS, unordered=True, draw=_mode,
     reference=lambda w, x, p: w.files(p["dir"], lambda _q, f: f"{f.mode:o}" == p["mode"]),
     ways=("find {dir} -type f -perm {mode:raw}", "find {dir} -type f -printf '%m %p\\n' | sed -n 's/^{mode:raw} //p'"),
-    asks=(
-        "find files [in|under] {dir} with [permissions|mode|permission] {mode}",
-        "which files in {dir} have mode {mode}?",
-        "list files under {dir} whose permissions are {mode}",
-        "search {dir} for files with mode {mode}",
-        "show files of {dir} having exactly {mode} permissions",
-        "files below {dir}, permission {mode}",
-    ),
-    nouns=(
-        "the files with permissions {mode} under {dir}",
-        "files in {dir} that have mode {mode}",
-        "all files of {dir} with mode {mode}",
-        "files below {dir} having permission {mode}",
-    ),
+    asks=("find files [in|under] {dir} with [permissions|mode|permission] {mode}", "which files in {dir} have mode {mode}?", "list files under {dir} whose permissions are {mode}", "search {dir} for files with mode {mode}",
+          "show files of {dir} having exactly {mode} permissions", "files below {dir}, permission {mode}"),
+    nouns=("the files with permissions {mode} under {dir}", "files in {dir} that have mode {mode}", "all files of {dir} with mode {mode}", "files below {dir} having permission {mode}"),
 )
 entry(
-    "find_executable",
-    START,
-    PATHS,
-    unordered=True,
-    draw=lambda d: {"dir": d.dir(lambda p: any(d.world.file(q).mode & 0o111 for q in d.world.files(p)))},
+    "find_executable", START, PATHS, unordered=True, draw=lambda d: {"dir": d.dir(lambda p: any(d.world.file(q).mode & 0o111 for q in d.world.files(p)))},
     reference=lambda w, x, p: w.files(p["dir"], lambda _q, f: bool(f.mode & 0o111)),
     ways=("find {dir} -type f -executable", "find {dir} -type f -perm /111"),
-    asks=(
-        "find [all|] executable files [in|under] {dir}",
-        "which files in {dir} are executable?",
-        "list files under {dir} that can be executed",
-        "search {dir} for executables",
-        "show executable files below {dir}",
-        "files of {dir} with the execute bit set",
-    ),
-    nouns=(
-        "the executable files [under|in] {dir}",
-        "all files in {dir} that are executable",
-        "executables below {dir}",
-        "files of {dir} that can be executed",
-    ),
+    asks=("find [all|] executable files [in|under] {dir}", "which files in {dir} are executable?", "list files under {dir} that can be executed", "search {dir} for executables", "show executable files below {dir}",
+          "files of {dir} with the execute bit set"),
+    nouns=("the executable files [under|in] {dir}", "all files in {dir} that are executable", "executables below {dir}", "files of {dir} that can be executed"),
 )
 entry(
-    "find_containing",
-    START,
-    PATHS,
-    unordered=True,
+    "find_containing", START, PATHS, unordered=True,
     draw=lambda d: {"dir": d.dir(lambda p: any(t.startswith(p + "/") for t in d.scene.texts)), "word": d.word_in(d.text())},
     reference=lambda w, x, p: w.files(p["dir"], lambda _q, f: p["word"].encode() in f.data),
     ways=("grep -rl {word} {dir}", "find {dir} -type f -exec grep -l {word} {{}} +".replace("{{}}", "{}")),
-    asks=(
-        "which files [in|under] {dir} [contain|mention] {word}?",
-        "find files under {dir} that contain [the text|] {word}",
-        "list files in {dir} [mentioning|containing] {word}",
-        "search all files below {dir} for {word} and print only the file names",
-        "grep {word} recursively in {dir}, names only",
-        "names of files in {dir} with {word} inside",
-    ),
-    nouns=(
-        "the files in {dir} that contain {word}",
-        "files under {dir} mentioning {word}",
-        "the names of files below {dir} with {word} in them",
-        "all files of {dir} containing the text {word}",
-    ),
+    asks=("which files [in|under] {dir} [contain|mention] {word}?", "find files under {dir} that contain [the text|] {word}", "list files in {dir} [mentioning|containing] {word}",
+          "search all files below {dir} for {word} and print only the file names", "grep {word} recursively in {dir}, names only", "names of files in {dir} with {word} inside"),
+    nouns=("the files in {dir} that contain {word}", "files under {dir} mentioning {word}", "the names of files below {dir} with {word} in them", "all files of {dir} containing the text {word}"),
 )
 entry(
-    "grep_recursive",
-    START,
-    LINES,
-    unordered=True,
+    "grep_recursive", START, LINES, unordered=True,
     draw=lambda d: {"dir": d.dir(lambda p: any(t.startswith(p + "/") for t in d.scene.texts)), "word": d.word_in(d.text())},
     reference=lambda w, x, p: [line for q in w.files(p["dir"]) for line in w.lines(q) if p["word"] in line],
     ways=("grep -rh {word} {dir}", "find {dir} -type f -exec cat {} + | grep {word}"),
-    asks=(
-        "search all files [in|under] {dir} for {word} and print the lines without file names",
-        "grep {word} everywhere below {dir}, lines only",
-        "show every line with {word} in any file of {dir}, no file names",
-        "find lines mentioning {word} anywhere under {dir}, do not print names",
-        "print matching lines for {word} from all files in {dir}, without names",
-        "all lines with {word} in the files of {dir}",
-    ),
-    nouns=(
-        "the lines with {word} in all files under {dir}",
-        "every line containing {word} in any file of {dir}",
-        "lines mentioning {word} anywhere below {dir}",
-        "all {word} lines from the files in {dir}",
-    ),
+    asks=("search all files [in|under] {dir} for {word} and print the lines without file names", "grep {word} everywhere below {dir}, lines only", "show every line with {word} in any file of {dir}, no file names",
+          "find lines mentioning {word} anywhere under {dir}, do not print names", "print matching lines for {word} from all files in {dir}, without names", "all lines with {word} in the files of {dir}"),
+    nouns=("the lines with {word} in all files under {dir}", "every line containing {word} in any file of {dir}", "lines mentioning {word} anywhere below {dir}", "all {word} lines from the files in {dir}"),
 )
 entry(
-    "list_names",
-    START,
-    LINES,
-    unordered=True,
-    draw=lambda d: {"dir": d.dir()},
+    "list_names", START, LINES, unordered=True, draw=lambda d: {"dir": d.dir()},
     reference=lambda w, x, p: [base(q) for q, _n in w.below(p["dir"], depth=1) if not base(q).startswith(".")],
     ways=("ls {dir}", "find {dir} -mindepth 1 -maxdepth 1 -not -name '.*' -printf '%f\\n'"),
-    asks=(
-        "list [the contents of|what is in] {dir}",
-        "show what is in {dir}",
-        "what is in {dir}?",
-        "list files and folders in {dir}",
-        "which entries does {dir} have?",
-        "show the content of {dir}",
-        "{dir}: what is there?",
-    ),
+    asks=("list [the contents of|what is in] {dir}", "show what is in {dir}", "what is in {dir}?", "list files and folders in {dir}", "which entries does {dir} have?", "show the content of {dir}", "{dir}: what is there?"),
     nouns=("the names of everything in {dir}", "the contents of {dir}", "the entries of {dir}", "what is in {dir}"),
 )
 entry(
-    "list_names.all",
-    START,
-    LINES,
-    unordered=True,
-    draw=lambda d: {"dir": d.dir(lambda p: any(base(q).startswith(".") for q, _ in d.world.below(p, depth=1)))},
+    "list_names.all", START, LINES, unordered=True, draw=lambda d: {"dir": d.dir(lambda p: any(base(q).startswith(".") for q, _ in d.world.below(p, depth=1)))},
     reference=lambda w, x, p: [base(q) for q, _n in w.below(p["dir"], depth=1)],
     ways=("ls -A {dir}", "find {dir} -mindepth 1 -maxdepth 1 -printf '%f\\n'"),
-    asks=(
-        "list everything in {dir}, hidden [files|ones] too",
-        "show all entries of {dir} including hidden ones",
-        "what is in {dir}, hidden files included?",
-        "list {dir} with dot files",
-        "names in {dir}, also the hidden ones",
-        "show {dir} complete with hidden entries",
-    ),
-    nouns=(
-        "everything in {dir} including hidden files",
-        "all names in {dir}, hidden ones too",
-        "the entries of {dir} with dot files",
-        "the complete contents of {dir} with hidden ones",
-    ),
+    asks=("list everything in {dir}, hidden [files|ones] too", "show all entries of {dir} including hidden ones", "what is in {dir}, hidden files included?", "list {dir} with dot files", "names in {dir}, also the hidden ones",
+          "show {dir} complete with hidden entries"),
+    nouns=("everything in {dir} including hidden files", "all names in {dir}, hidden ones too", "the entries of {dir} with dot files", "the complete contents of {dir} with hidden ones"),
 )
 
 
 def _ranked(by: str) -> object:
     def choose(w: object, _x: object, p: Params) -> list[str]:
         files = [q for q, n in w.below(p["dir"], depth=1) if isinstance(n, File) and not base(q).startswith(".")]  # type: ignore[attr-defined]
-        key = {
-            "newest": lambda q: w.file(q).age_seconds,
-            "oldest": lambda q: -w.file(q).age_seconds,
-            "largest": lambda q: -len(w.file(q).data),
-        }[by]  # type: ignore[attr-defined]
+        key = {"newest": lambda q: w.file(q).age_seconds, "oldest": lambda q: -w.file(q).age_seconds, "largest": lambda q: -len(w.file(q).data)}[by]  # type: ignore[attr-defined]
         return [base(min(files, key=key))]
 
     return choose
@@ -492,7 +209,7 @@ def _clear_winner(d: Draw, what: str) -> Params:
         entries = list(d.world.below(p, depth=1))
         files = [n for q, n in entries if isinstance(n, File) and not base(q).startswith(".")]
         values = sorted((n.age_seconds if what == "age" else len(n.data)) for n in files)
-        flat = len(files) > 2 and len(files) == len([1 for q, _ in entries if not base(q).startswith(".")])
+        flat = len(files) > 2 and len(files) == len([1 for q, _ in entries if not base(q).startswith(".")])  # noqa: PLR2004 - a choice of three
         return flat and values[0] != values[1] and values[-1] != values[-2]
 
     return {"dir": d.dir(distinct)}
@@ -504,69 +221,26 @@ for _word, _flags, _what, _synonyms in (
     ("largest", "-S", "size", "[largest|biggest]"),
 ):
     entry(
-        f"{_word}_file",
-        START,
-        VALUE,
-        draw=lambda d, w=_what: _clear_winner(d, w),
-        reference=_ranked(_word),  # type: ignore[arg-type, misc]
+        f"{_word}_file", START, VALUE, draw=lambda d, w=_what: _clear_winner(d, w), reference=_ranked(_word),  # type: ignore[arg-type, misc]
         ways=(f"ls {_flags} {{dir}} | head -n 1", f"ls -1 {_flags} {{dir}} | sed 1q"),
-        asks=(
-            f"which is the {_synonyms} file in {{dir}}?",
-            f"what is the name of the {_synonyms} file in {{dir}}?",
-            f"find the {_synonyms} file in {{dir}}",
-            f"show the name of the {_word} file in {{dir}}",
-            f"in {{dir}}, name the {_word} file",
-            f"{_word} file in {{dir}}",
-        ),
-        nouns=(
-            f"the name of the {_synonyms} file in {{dir}}",
-            f"the {_word} file of {{dir}}",
-            f"which file in {{dir}} is the {_word}",
-            f"the {_word} of the files in {{dir}}",
-        ),
+        asks=(f"which is the {_synonyms} file in {{dir}}?", f"what is the name of the {_synonyms} file in {{dir}}?", f"find the {_synonyms} file in {{dir}}", f"show the name of the {_word} file in {{dir}}",
+              f"in {{dir}}, name the {_word} file", f"{_word} file in {{dir}}"),
+        nouns=(f"the name of the {_synonyms} file in {{dir}}", f"the {_word} file of {{dir}}", f"which file in {{dir}} is the {_word}", f"the {_word} of the files in {{dir}}"),
     )
 
 entry(
-    "count_files",
-    START,
-    VALUE,
-    draw=lambda d: {"dir": d.dir(lambda p: len(d.world.files(p)) > 9)},
+    "count_files", START, VALUE, draw=lambda d: {"dir": d.dir(lambda p: len(d.world.files(p)) > 9)},  # noqa: PLR2004 - a small count is soon guessed
     reference=lambda w, x, p: [str(len(w.files(p["dir"])))],
     ways=("find {dir} -type f | wc -l", "find {dir} -type f -printf x | wc -c"),
-    asks=(
-        "count [all|the|] files [in|under|below] {dir} [recursively|and its subdirectories|]",
-        "how many files are [there|] [under|in] {dir} [and below|in total|]?",
-        "number of files under {dir}",
-        "how many files does {dir} hold?",
-        "give me the count of files below {dir}",
-        "{dir}: how many files?",
-    ),
-    nouns=(
-        "the number of files under {dir}",
-        "how many files there are in {dir}",
-        "the file count of {dir}",
-        "the amount of files below {dir}",
-    ),
+    asks=("count [all|the|] files [in|under|below] {dir} [recursively|and its subdirectories|]", "how many files are [there|] [under|in] {dir} [and below|in total|]?", "number of files under {dir}", "how many files does {dir} hold?",
+          "give me the count of files below {dir}", "{dir}: how many files?"),
+    nouns=("the number of files under {dir}", "how many files there are in {dir}", "the file count of {dir}", "the amount of files below {dir}"),
 )
 entry(
-    "count_ext",
-    START,
-    VALUE,
-    draw=_dir_ext,
+    "count_ext", START, VALUE, draw=_dir_ext,
     reference=lambda w, x, p: [str(len(w.files(p["dir"], lambda q, _f: extension(q) == p["ext"] or q.endswith("." + p["ext"]))))],
     ways=("find {dir} -type f -name '*.{ext:raw}' | wc -l", "find {dir} -type f -name '*.{ext:raw}' -printf x | wc -c"),
-    asks=(
-        "count the {ext} files [in|under|below] {dir}",
-        "how many {ext} files are [there|] [under|in] {dir}?",
-        "number of {ext} files under {dir}",
-        "how many files in {dir} end in {ext}?",
-        "give me the count of {ext} files below {dir}",
-        "{dir}: how many {ext} files?",
-    ),
-    nouns=(
-        "the number of {ext} files under {dir}",
-        "how many {ext} files there are in {dir}",
-        "the count of {ext} files below {dir}",
-        "the amount of {ext} files in {dir}",
-    ),
+    asks=("count the {ext} files [in|under|below] {dir}", "how many {ext} files are [there|] [under|in] {dir}?", "number of {ext} files under {dir}", "how many files in {dir} end in {ext}?",
+          "give me the count of {ext} files below {dir}", "{dir}: how many {ext} files?"),
+    nouns=("the number of {ext} files under {dir}", "how many {ext} files there are in {dir}", "the count of {ext} files below {dir}", "the amount of {ext} files in {dir}"),
 )
