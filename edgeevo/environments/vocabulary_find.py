@@ -77,7 +77,7 @@ _UNITS = {"k": (1024, ("{n}k", "{n} KiB", "{n} kilobytes", "{n} kB")), "c": (1, 
 
 
 def _size(d: Draw) -> Params:
-    directory = d.dir(lambda p: len(d.world.files(p)) > 2)  # noqa: PLR2004 - something must be left out
+    directory = d.dir(lambda p: len(d.world.files(p)) > 2)
     sizes = sorted(len(d.world.file(q).data) for q in d.world.files(directory))
     middle = sizes[len(sizes) // 2]
     unit = d.rng.choice("kc")
@@ -209,7 +209,7 @@ def _clear_winner(d: Draw, what: str) -> Params:
         entries = list(d.world.below(p, depth=1))
         files = [n for q, n in entries if isinstance(n, File) and not base(q).startswith(".")]
         values = sorted((n.age_seconds if what == "age" else len(n.data)) for n in files)
-        flat = len(files) > 2 and len(files) == len([1 for q, _ in entries if not base(q).startswith(".")])  # noqa: PLR2004 - a choice of three
+        flat = len(files) > 2 and len(files) == len([1 for q, _ in entries if not base(q).startswith(".")])
         return flat and values[0] != values[1] and values[-1] != values[-2]
 
     return {"dir": d.dir(distinct)}
@@ -229,7 +229,7 @@ for _word, _flags, _what, _synonyms in (
     )
 
 entry(
-    "count_files", START, VALUE, draw=lambda d: {"dir": d.dir(lambda p: len(d.world.files(p)) > 9)},  # noqa: PLR2004 - a small count is soon guessed
+    "count_files", START, VALUE, draw=lambda d: {"dir": d.dir(lambda p: len(d.world.files(p)) > 9)},
     reference=lambda w, x, p: [str(len(w.files(p["dir"])))],
     ways=("find {dir} -type f | wc -l", "find {dir} -type f -printf x | wc -c"),
     asks=("count [all|the|] files [in|under|below] {dir} [recursively|and its subdirectories|]", "how many files are [there|] [under|in] {dir} [and below|in total|]?", "number of files under {dir}", "how many files does {dir} hold?",

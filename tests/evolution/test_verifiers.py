@@ -33,7 +33,6 @@ from edgeevo.environments.program import FACT, render
 from edgeevo.evolution import verifiers
 from edgeevo.evolution.operators import BY_ID
 from edgeevo.evolution.roles import Proposal
-from edgeevo.evolution.rules import RuleProposer
 
 pytestmark = pytest.mark.sandbox
 LINKS = sets.links()

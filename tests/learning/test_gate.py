@@ -21,7 +21,7 @@ NIGHTS = 10_000
 
 
 @cache
-def row(stratum: str, place: int, passed: bool) -> Outcome:  # noqa: FBT001 - a cell of a table
+def row(stratum: str, place: int, passed: bool) -> Outcome:
     return Outcome(
         task_id=f"{stratum}-{place:03}",
         structure="s",
