@@ -98,7 +98,7 @@ def machine_words() -> set[str]:
     words = {path for path in paths if path.count("/") > 1}  # "/src" or "/usr" could be anybody's
     listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False)
     hosts = re.findall(r"https?://(?:[^/@\s'\"]*@)?([^/:\s'\"]+)", listed.stdout)
-    return words | {host for host in hosts if host not in {"pypi.org"}}
+    return words | {host for host in hosts if host != "pypi.org"}
 
 
 def test_no_trace_of_a_machine_is_committed() -> None:
