@@ -145,10 +145,9 @@ def walk(task: Task, commands: Sequence[str], sandbox: Sandbox, *, whole: bool) 
     trial = verify(task, sandbox, commands)
     if not trial.verdict.passed:
         return None
-    out = [Message(role=Role.USER, text=task.instruction)]
-    for command, result in zip(commands, trial.results, strict=True):
-        out += [Message(role=Role.ASSISTANT, text=command), Message(role=Role.USER, text=observe(result))]
-    out.append(Message(role=Role.ASSISTANT, text=SUBMIT))
+    said = [Message(role=Role.ASSISTANT, text=command) for command in (*commands, SUBMIT)]
+    heard = [Message(role=Role.USER, text=text) for text in (task.instruction, *map(observe, trial.results))]
+    out = [message for pair in zip(heard, said, strict=True) for message in pair]
     return tuple(out) if whole else tuple(out[:-2])
 
 
@@ -219,14 +218,13 @@ def wilson(k: int, n: int) -> tuple[float, float]:
     """95 % interval of a share, in per cent."""
     p, z = k / n, 1.96
     middle, half = (p + z * z / (2 * n)) / (1 + z * z / n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return round(100 * (middle - half), 1), round(100 * (middle + half), 1)
+    return max(0.0, round(100 * (middle - half), 1)), round(100 * (middle + half), 1)
 
 
 def programs_of(command: str) -> tuple[list[str], list[str], list[str]]:
     """Program names, flags and operators, and other words of a command line."""
-    words = re.findall(r"'[^']*'|\"[^\"]*\"|[|;&<>]+|[^\s|;&<>]+", command)
     names, flags, rest, fresh = [], [], [], True
-    for word in words:
+    for word in re.findall(r"'[^']*'|\"[^\"]*\"|[|;&<>]+|[^\s|;&<>]+", command):
         if fresh and not re.fullmatch(r"[<>]+", word):
             names.append(word)
             fresh = False
@@ -246,9 +244,9 @@ def slip(task: Task, commands: Sequence[str], oracle: Sequence[str]) -> str:
         return "no command"
     wanted = programs_of(oracle[-1])
     best = min(commands, key=lambda c: sum(a != b for a, b in zip(programs_of(c), wanted, strict=True)))
+    names, flags, rest = programs_of(best)
     if best == oracle[-1]:
         return "right, then spoilt"
-    names, flags, rest = programs_of(best)
     if names != wanted[0]:
         fewer = len(names) < len(wanted[0]) and all(n in wanted[0] for n in names)
         return "link left out" if fewer else "wrong skill"
@@ -261,8 +259,7 @@ def slip(task: Task, commands: Sequence[str], oracle: Sequence[str]) -> str:
 
 def evaluate(policy: PilotPolicy, tasks: list[Task], sandbox: Sandbox) -> list[Episode]:
     """Real episodes, SLOTS at a time, tasks of like length together."""
-    order = sorted(range(len(tasks)), key=lambda i: len(tasks[i].instruction))
-    out: dict[int, Episode] = {}
+    order, out = sorted(range(len(tasks)), key=lambda i: len(tasks[i].instruction)), dict[int, Episode]()
     for at in range(0, len(order), SLOTS):
         chunk = order[at : at + SLOTS]
         out.update(zip(chunk, play(policy, [Attempt(task=tasks[i]) for i in chunk], sandbox), strict=True))
@@ -297,11 +294,11 @@ def cells(themes: tuple[str, ...], *, full: bool) -> Iterator[tuple[str, list[Ta
         yield "7b facts, look up first (first word given)", facts, {"first": "cat"}
 
 
-def record(name: str, recipe: Recipe, cell: str, tasks: list[Task], episodes: list[Episode], **extra: object) -> None:
-    """Append one cell to the ledger, print it, and keep the failures where they can be read."""
+def record(name: str, recipe: Recipe, cell: str, tasks: list[Task], episodes: list[Episode], **extra: object) -> int:
+    """Append one cell to the ledger, print it, keep the failures where they can be read; returns how many passed."""
     counted = [(t, e) for t, e in zip(tasks, episodes, strict=True) if e.verdict]
-    passed = sum(e.passed for _, e in counted)
     failures = [(t, e, slip(t, [s.result.command for s in e.steps], t.oracle)) for t, e in counted if not e.passed]
+    passed = len(counted) - len(failures)
     kinds = Counter(kind for _, _, kind in failures)
     links = Counter("+".join(f"{k.skill}.{k.variant}" for k in t.program.links) for t, _, _ in failures)
     row = {
@@ -322,27 +319,25 @@ def record(name: str, recipe: Recipe, cell: str, tasks: list[Task], episodes: li
     }
     with RESULTS.open("a") as ledger:
         ledger.write(json.dumps(row, ensure_ascii=False) + "\n")
-    print(f"{cell:52} {passed}/{len(counted)} {row['interval_percent']} {dict(kinds)} {row['endings']}", flush=True)
+    print(cell, passed, len(counted), row["interval_percent"], dict(kinds), row["endings"], flush=True)
     if samples := os.environ.get("PILOT_SAMPLES"):
         with Path(samples).open("a") as file:
             for task, episode, kind in failures:
                 said = [s.result.command for s in episode.steps]
                 sample = [name, cell, kind, task.wording, task.instruction, task.oracle, said, episode.ending.value]
                 file.write(json.dumps(sample, ensure_ascii=False) + "\n")
+    return passed
 
 
 def shots() -> tuple[Message, ...]:
     """Three fixed examples for the few-shot prompt, whole trajectories."""
     said = (
-        ("Count the lines of notes/todo.txt", "wc -l < notes/todo.txt", "exit 0\n12"),
-        ("find all .log files under /srv/data", "find /srv/data -type f -name '*.log'", "exit 0\n/srv/data/a.log"),
-        ("print the lines of app.conf that contain port", "grep port app.conf", "exit 0\nport=80"),
+        ("Count the lines of notes/todo.txt", "wc -l < notes/todo.txt", "exit 0\n12", SUBMIT),
+        ("find all .log files under /srv/data", "find /srv/data -type f -name '*.log'", "exit 0\n/srv/data/a.log", SUBMIT),
+        ("print the lines of app.conf that contain port", "grep port app.conf", "exit 0\nport=80", SUBMIT),
     )
-    out: list[Message] = []
-    for ask, command, seen in said:
-        out += [Message(role=Role.USER, text=ask), Message(role=Role.ASSISTANT, text=command), Message(role=Role.USER, text=seen)]
-        out.append(Message(role=Role.ASSISTANT, text=SUBMIT))
-    return tuple(out)
+    roles = (Role.USER, Role.ASSISTANT)
+    return tuple(Message(role=roles[i % 2], text=text) for talk in said for i, text in enumerate(talk))
 
 
 def base(engine: Engine, sandbox: Sandbox, recipe: Recipe) -> None:
@@ -352,17 +347,19 @@ def base(engine: Engine, sandbox: Sandbox, recipe: Recipe) -> None:
     kinds = {f"zero-shot {p}": PilotPolicy(engine, p, text, grammar=GRAMMAR if p == "json" else "") for p, text in rules.items()}
     kinds["few-shot bare, no rules"] = PilotPolicy(engine, shots=shots())
     kinds["few-shot bare, rules"] = PilotPolicy(engine, system=rules["bare"], shots=shots())
+    kinds["few-shot bare, no rules, first line"] = PilotPolicy(engine, shots=shots(), line=True)
     exam = draw_tasks(balanced(sets.singles(Split.EXAM, recipe.themes)), 40, Split.EXAM, "exam singles")
+    with RESULTS.open("a+") as ledger:  # cells that are in the ledger already aren't run again
+        ledger.seek(0)
+        known = {row["cell"]: row["passed"] for row in map(json.loads, ledger) if row["run"] == "base"}
     scores = {}
     for name, policy in kinds.items():
-        episodes = evaluate(policy, exam, sandbox)
-        scores[name] = sum(e.passed for e in episodes)
-        used = replace(recipe, protocol=policy.protocol, examples=0, system=policy.system)
-        record("base", used, f"{name}: exam singles", exam, episodes)
+        cell, used = f"{name}: exam singles", replace(recipe, protocol=policy.protocol, examples=0, system=policy.system)
+        scores[name] = known[cell] if cell in known else record("base", used, cell, exam, evaluate(policy, exam, sandbox))
     best = max(scores, key=lambda name: scores[name])
+    used = replace(recipe, protocol=kinds[best].protocol, system=kinds[best].system, examples=0)
     for cell, tasks, _ in cells(recipe.themes, full=False):
         if "audit" in cell:
-            used = replace(recipe, protocol=kinds[best].protocol, system=kinds[best].system, examples=0)
             record("base", used, f"{best}: {cell}", tasks, evaluate(kinds[best], tasks, sandbox))
 
 
@@ -371,7 +368,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("what", choices=("base", "run"))
     parser.add_argument("name", nargs="?", default="default")
-    parser.add_argument("--full", action="store_true", help="all cells, not only those that recipes are compared on")
+    parser.add_argument("--full", action="store_true", help="all cells")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--scratch", type=Path, default=ROOT / ".cache/pilot")
     for key, value in asdict(Recipe()).items():
@@ -393,11 +390,10 @@ def main() -> None:
     weights = next((ROOT / ".cache/weights").iterdir())
     adapter, cost = train(recipe, examples, weights, args.scratch / args.name, args.threads)
     print(cost, flush=True)
-    policy = PilotPolicy(Engine(model, adapter, args.threads), recipe.protocol, recipe.system)
+    policy.engine = Engine(model, adapter, args.threads)
     for cell, tasks, settings in cells(recipe.themes, full=args.full):
-        at = time.monotonic()
         episodes = evaluate(replace(policy, **settings), tasks, sandbox)
-        record(args.name, recipe, cell, tasks, episodes, training=cost, kept=dict(counts), seconds=round(time.monotonic() - at, 1))
+        record(args.name, recipe, cell, tasks, episodes, training=cost, kept=dict(counts))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -70,6 +71,7 @@ class Engine:
             c.llama_set_adapters_lora(self.context, (c.llama_adapter_lora_p_ctypes * 1)(self.adapter), 1, (ctypes.c_float * 1)(1.0))
         self.cached: list[list[int]] = [[] for _ in range(SLOTS)]
         self.end = self.tokens("<|im_end|>", special=True)[0]
+        self.newline = self.tokens("\n")[0]
 
     def tokens(self, text: str, *, special: bool = False) -> list[int]:
         """Token ids of a text; markers are read as such only where `special`."""
@@ -107,8 +109,10 @@ class Engine:
         slot = max((s for s in range(SLOTS) if s not in taken), key=lambda s: (shared(s), -len(self.cached[s])))
         return slot, min(shared(slot), len(prompt) - 1)
 
-    def generate(self, prompts: list[list[int]], *, ban: int | None = None, grammar: str = "") -> list[tuple[list[int], str]]:
-        """Greedy replies, (ids, finish) each; `ban` is a token that may not come first."""
+    def generate(
+        self, prompts: list[list[int]], *, ban: int | None = None, grammar: str = "", line: bool = False
+    ) -> list[tuple[list[int], str]]:
+        """Greedy replies, (ids, finish) each; `ban` is a token that may not come first, `line` ends a reply after its first line."""
         slots: list[int] = []
         items: list[tuple[int, int, int, bool]] = []
         for prompt in prompts:
@@ -119,21 +123,18 @@ class Engine:
             items += [(prompt[i], i, slot, i == len(prompt) - 1) for i in range(keep, len(prompt))]
         replies: list[list[int]] = [[] for _ in prompts]
         finish = ["" for _ in prompts]
-        samplers = [self._sampler(grammar) for _ in prompts] if grammar else []
+        samplers = [c.llama_sampler_init_grammar(self.vocab, grammar.encode(), b"root") for _ in prompts] if grammar else []
         order = list(range(len(prompts)))
         for step in range(REPLY_TOKENS + 1):
             rows = {order[k]: row for k, row in enumerate(self._decode(items))}
             items, order = [], []
             for k, row in rows.items():
-                if samplers:
-                    token = c.llama_sampler_sample(samplers[k], self.context, row)
-                else:
-                    logits = np.ctypeslib.as_array(c.llama_get_logits_ith(self.context, row), shape=(self.size,))
-                    if ban is not None and step == 0:
-                        logits[ban] = -1e9
-                    token = int(logits.argmax())
+                logits = np.ctypeslib.as_array(c.llama_get_logits_ith(self.context, row), shape=(self.size,))
+                if ban is not None and step == 0:
+                    logits[ban] = -1e9
+                token = self._allowed(samplers[k], logits) if samplers else int(logits.argmax())
                 tail = [*replies[k][-REPEAT:], token]
-                if token == self.end or c.llama_vocab_is_eog(self.vocab, token):
+                if token == self.end or c.llama_vocab_is_eog(self.vocab, token) or (line and replies[k] and token == self.newline):
                     finish[k] = "stop"
                 elif len(replies[k]) >= REPLY_TOKENS:
                     finish[k] = "length"
@@ -150,11 +151,17 @@ class Engine:
             c.llama_sampler_free(sampler)
         return list(zip(replies, finish, strict=True))
 
-    def _sampler(self, grammar: str) -> Any:
-        chain = c.llama_sampler_chain_init(c.llama_sampler_chain_default_params())
-        c.llama_sampler_chain_add(chain, c.llama_sampler_init_grammar(self.vocab, grammar.encode(), b"root"))
-        c.llama_sampler_chain_add(chain, c.llama_sampler_init_greedy())
-        return chain
+    def _allowed(self, grammar: Any, logits: Any) -> int:
+        """The best token that the grammar allows; it is asked about the 64 best only, and about all when none of them will do."""
+        for count in (64, self.size):
+            best = np.argpartition(logits, -count)[-count:] if count < self.size else np.arange(count)
+            data = (c.llama_token_data * count)(*[c.llama_token_data(int(i), float(logits[i]), 0.0) for i in best])
+            c.llama_sampler_apply(grammar, ctypes.byref(c.llama_token_data_array(data, count, -1, False)))
+            token = max(data, key=lambda one: one.logit)
+            if token.logit > -math.inf:
+                break
+        c.llama_sampler_accept(grammar, token.id)
+        return int(token.id)
 
 
 @dataclass
@@ -168,6 +175,7 @@ class PilotPolicy:
     first: str = ""  # forced beginning of the first reply
     ban: str = ""  # a token the first reply may not begin with
     grammar: str = ""
+    line: bool = False  # only the first line of a reply counts: help for a model that goes on talking
     id: str = "pilot"
 
     def ids(self, conversation: Sequence[Message], *, open_end: bool = True) -> tuple[list[int], list[int]]:
@@ -194,6 +202,9 @@ class PilotPolicy:
             add("<|im_start|>assistant\n", special=True)
         return tokens, mask
 
+    def begin(self) -> None:
+        """Part of Policy; the pilot's figures need no bit-identical repetition, so its cache is kept."""
+
     def propose(self, turns: Sequence[Turn]) -> list[Reply]:
         """One greedy reply per turn."""
         opening = len(turns[0].conversation) == 1
@@ -201,7 +212,8 @@ class PilotPolicy:
         ban = self.engine.tokens(self.ban)[0] if opening and self.ban else None
         prompts = [self.ids(turn.conversation)[0] + forced for turn in turns]
         out = []
-        for prompt, (ids, finish) in zip(prompts, self.engine.generate(prompts, ban=ban, grammar=self.grammar), strict=True):
+        replies = self.engine.generate(prompts, ban=ban, grammar=self.grammar, line=self.line)
+        for prompt, (ids, finish) in zip(prompts, replies, strict=True):
             text = unwrap(self.engine.text(forced + ids).strip(), self.protocol)
             out.append(Reply(text=text, finish=finish, prompt_tokens=len(prompt), reply_tokens=len(ids)))  # type: ignore[arg-type]
         return out

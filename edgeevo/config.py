@@ -26,7 +26,7 @@ __all__ = ["Config", "Loaded", "find_config", "keys", "load", "share"]
 WINDOW = r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$"
 
 NIGHT_NOTES = {
-    "groups": 'themes of the vocabulary that this box practises, such as "find" and "text"; [] means all (`edgeevo env skills`)',
+    "groups": 'what this box practises: groups or single skills, such as "find" or "sort"; [] means everything (`edgeevo env skills`)',
     "lineages": "lineages that evolve in one night",
     "generations": "generations per lineage and night at most",
     "practice_groups": "practice tasks that are attempted",
@@ -37,6 +37,7 @@ NIGHT_NOTES = {
     "rank": "rank of the LoRA adapter",
     "alpha": "scale of the LoRA adapter (alpha / rank multiplies it)",
     "learning_rate": "peak learning rate",
+    "b_rate_ratio": "the B matrices of the adapter learn this many times faster (LoRA+)",
     "batch_size": "examples per optimiser step",
     "epochs": "passes over the examples",
     "checkpoint_seconds": "the trainer saves at least this often",

@@ -238,8 +238,9 @@ class NightPlan(Value):
     rehearsal_seconds: float = 2.0
     rank: int = 16
     alpha: float = 32.0
-    learning_rate: float = 8e-4
-    batch_size: int = 16
+    learning_rate: float = 3e-4
+    b_rate_ratio: float = 8.0
+    batch_size: int = 4
     epochs: int = 1
     checkpoint_seconds: float = 60.0
     threads: int = 2

@@ -47,7 +47,7 @@ from edgeevo.worker import Worker, emit, requests
 
 PRACTICE_TEMPERATURE = 0.8
 SINGLES_SHARE = 0.5
-WHOLE_PERCENT = 30
+WHOLE_PERCENT = 15
 SPARE_EXAMPLES = 1.15  # rendered for each one wanted: some drop out as duplicates or over a cap
 
 
@@ -212,6 +212,7 @@ class Night:
                     "rank": plan.rank,
                     "alpha": plan.alpha,
                     "learning_rate": plan.learning_rate,
+                    "b_rate_ratio": plan.b_rate_ratio,
                     "batch_size": plan.batch_size,
                     "epochs": plan.epochs,
                     "seed": derive_seed("train", self.request.seed),

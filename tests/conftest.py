@@ -4,9 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from edgeevo.models import load_card, locate
 from edgeevo.sandbox import open_sandbox
+
+# the same examples on every machine, however busy it is
+settings.register_profile("edgeevo", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("edgeevo")
 
 ROOT = Path(__file__).resolve().parents[1]
 CARD = ROOT / "models/smollm2-135m-instruct.toml"

@@ -18,7 +18,7 @@ from edgeevo.learning.examples import practice_tasks
 
 COUNT = 240
 N = 8
-TWO_SETS = pytest.mark.parametrize(("one", "other"), combinations(sorted(Split), 2))
+TWO_SETS = pytest.mark.parametrize(("one", "other"), [*combinations(sorted(Split), 2)])
 
 
 @cache
@@ -89,7 +89,7 @@ def test_no_command_is_shared(one: Split, other: Split) -> None:
 
 @TWO_SETS
 def test_no_eight_words_are_shared(one: Split, other: Split) -> None:
-    """No run of eight words of an instruction is in two sets, but for at most one in a thousand that is connectives only, without a value."""
+    """No run of eight words of a request is in two sets, but for at most one in a thousand that holds no value: connectives only."""
     shared = grams(one) & grams(other)
     assert len(shared) <= min(len(grams(one)), len(grams(other))) / 1000, shared
     values = {word for split in (one, other) for word in (*names.stems(split), *names.people(split))}

@@ -116,8 +116,12 @@ class _Running:
 
 
 def play(policy: Policy, attempts: Sequence[Attempt], sandbox: Sandbox) -> list[Episode]:
-    """Play all attempts at once, one turn of each per round; the episodes come back in the order of the attempts."""
+    """Play all attempts at once, one turn of each per round; the episodes come back in the order of the attempts.
+
+    The policy begins afresh, so that a night that was stopped between two calls plays the second one as if it had not been.
+    """
     runs: list[_Running] = []
+    policy.begin()
     try:
         for attempt in attempts:
             runs.append(_Running(attempt, sandbox))

@@ -33,6 +33,10 @@ class Policy(Protocol):
         """Content id of everything that decides what it says."""
         ...
 
+    def begin(self) -> None:
+        """Start afresh: what is said from now on depends on the turns alone, to the last bit, not on what was cached before."""
+        ...
+
     def propose(self, turns: Sequence[Turn]) -> list[Reply]:
         """One reply per turn, in the same order."""
         ...
@@ -48,6 +52,9 @@ class Scripted:
     def id(self) -> str:
         """Content id of the script."""
         return content_id(self._lines)
+
+    def begin(self) -> None:
+        """A script caches nothing."""
 
     def propose(self, turns: Sequence[Turn]) -> list[Reply]:
         """The next line of each script, by how often the mind has spoken already."""

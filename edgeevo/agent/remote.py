@@ -119,6 +119,11 @@ class ModelWorker:
             self.close()  # the next question starts a fresh one
         return msgspec.convert(answer["replies"], list[Reply])
 
+    def forget(self) -> None:
+        """Empty the worker's cache, if there is a worker."""
+        if self._worker is not None:
+            self._ask({"op": "forget"})
+
     def close(self) -> None:
         """End the worker if there is one; its memory is free when this returns. The next question starts another."""
         if self._worker is not None:
@@ -169,6 +174,10 @@ class RemotePolicy:
     def id(self) -> str:
         """Content id of base, adapter, prompt and how replies are drawn (top-k and reply length; temperature and seed are the turn's)."""
         return content_id([self._model.base_sha256, self._sha256, self._prompt.id, "top-k 40", self._model.max_reply_tokens])
+
+    def begin(self) -> None:
+        """Empty the worker's cache: tokens that lie in it were computed in other batches, which moves logits in their last bits."""
+        self._model.forget()
 
     def propose(self, turns: Sequence[Turn]) -> list[Reply]:
         """One reply per turn, in order, with the adapter proven in force. ModelError, WorkerError."""

@@ -3,6 +3,7 @@
     {"op": "load", "path", "base_sha256", "threads", "context_tokens", "sequences", "max_reply_tokens"}   must come first
     {"op": "adapter", "path": str | null}                  ->  {"fingerprint": [...]}        now in force
     {"op": "propose", "turns": [{"segments", "seed", "temperature"}, ...]}  ->  {"replies": [...], "peak_rss_bytes"}
+    {"op": "forget"}                                       ->  {}                            the cache is empty
     {"op": "tokenize", "texts": [[segment, ...], ...]}     ->  {"tokens": [[...]], "masks": [[...]]}
     {"op": "surprise", "texts": [[segment, ...], ...]}     ->  {"nats": [[...]]}             of the action tokens
     anything that fails                                    ->  {"error", "hint"}
@@ -46,6 +47,7 @@ class Server:
             "load": self._load,
             "adapter": self._adapter,
             "propose": self._propose,
+            "forget": self._forget,
             "tokenize": self._tokenize,
             "surprise": self._surprise,
         }
@@ -88,6 +90,10 @@ class Server:
             for job, said in zip(jobs, self.engine.propose(jobs), strict=True)
         ]
         return {"replies": replies, "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+
+    def _forget(self, _request: dict[str, Any]) -> dict[str, Any]:
+        self.engine.forget()
+        return {}
 
     def _tokenize(self, request: dict[str, Any]) -> dict[str, Any]:
         pairs = [self.engine.tokenize(_segments(text)) for text in request["texts"]]

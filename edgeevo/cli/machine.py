@@ -105,7 +105,7 @@ def examine(settings: Settings) -> Iterator[tuple[str, str, str | None]]:
     from edgeevo.sandbox import probe
 
     for found in probe():
-        yield f"sandbox {found.name}", "works" if found.ok else found.error, None if found.ok else found.cure
+        yield f"sandbox {found.name}", (found.fact or "works") if found.ok else found.error, None if found.ok else found.cure
     yield from _model(loaded)
     yield from _service(loaded)
 

@@ -248,20 +248,18 @@ class Keeper:
         failures = owner.failures if stored else (0 if self._heard else owner.failures) + 1
         self._drop(self._loaded.config.daemon.stop_seconds)
         given_up = failures >= MAX_FAILURES
-        self.problem = f"{owner.id}: {error}"
+        self.problem = f"{owner.id}: {brief(error)}"
         wait = STORE_RETRY_SECONDS if stored else min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (failures - 1))
         self.retry_at = self._wall() + wait
         if not given_up and owner.cause != "window":
             self._again = owner.id
         with contextlib.suppress(StoreError):
-            self._store.finish(
-                owner.id, "failed" if given_up else "interrupted", reason=str(error)[:1000], now=self._wall(), failures=failures
-            )
-            self._store.note("store" if stored else "worker", self.problem, self._wall())
+            self._store.finish(owner.id, "failed" if given_up else "interrupted", reason=brief(error), now=self._wall(), failures=failures)
+            self._store.note("store" if stored else "worker", f"{owner.id}: {error}", self._wall())
         if given_up:
-            self._say(Finished(ok=False, text=f"{owner.id} failed {failures} times: {error}", owner=owner.id))
+            self._say(Finished(ok=False, text=f"{owner.id} failed {failures} times: {brief(error)}", owner=owner.id))
         else:
-            self._say(Told(text=f"{owner.id}: {str(error)[:300]}; tried again in {wait:.0f} s"))
+            self._say(Told(text=f"{owner.id}: {brief(error)}; tried again in {wait:.0f} s"))
 
     def retry(self) -> None:
         """Go on with a commanded night or audit whose worker failed, once its waiting time is over; call at every tick."""
@@ -313,3 +311,9 @@ class Keeper:
             return tuple(msgspec.json.decode(line, type=Event) for line in place.read_bytes().splitlines()) if place else ()
         except (OSError, msgspec.DecodeError):
             return ()  # a cache that can't be read is a cache that is empty
+
+
+def brief(error: EdgeevoError) -> str:
+    """An error on one line: where a worker's stderr is part of it, only its last line counts; the whole text is kept with the incident."""
+    first, *more = str(error).strip().splitlines() or [""]
+    return f"{first.partition(': Traceback')[0]}: {more[-1].strip()}"[:500] if more else first[:500]

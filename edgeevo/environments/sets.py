@@ -1,7 +1,7 @@
 """Which programs there are for each split, and the fixed sets that are drawn from them: founders, exam, audit.
 
-`groups` names the themes of the vocabulary that a box practises (see `edgeevo env skills`); empty means all of them. The sets of two
-choices of groups are different sets with different ids.
+`groups` names what a box practises: groups of the vocabulary or single skills (see `edgeevo env skills`); empty means everything.
+The sets of two choices are different sets with different ids.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ PAIR_SHARE_PERCENT = 40
 @cache
 def links(groups: tuple[str, ...] = ()) -> tuple[ProgramLink, ...]:
     """Every link of these groups, in order of name."""
-    return tuple(ProgramLink(skill=s, variant=v) for (s, v), e in sorted(vocabulary.ENTRIES.items()) if not groups or e.group in groups)
+    wanted = set(groups)
+    entries = sorted(vocabulary.ENTRIES.items())
+    return tuple(ProgramLink(skill=s, variant=v) for (s, v), e in entries if not wanted or {e.group, e.skill} & wanted)
 
 
 @cache

@@ -48,7 +48,8 @@ class TrainRequest(Value):
 
     `learning_rate` is reached after the warm-up and falls to 0 in a straight line.
 
-    `first_layer` leaves the layers below it as they are (cheaper, less able). `micro_tokens` bounds the memory: about 0.7 MB per token.
+    `b_rate_ratio` times the learning rate is the rate of the B matrices (LoRA+, arXiv 2402.12354). `first_layer` leaves the layers below
+    it as they are (cheaper, less able). `micro_tokens` bounds the memory: about 0.7 MB per token.
     `stop_after_steps` ends early as SIGTERM would, after so many steps of this run (0 = never).
     """
 
@@ -64,6 +65,7 @@ class TrainRequest(Value):
     threads: int = 2
     warmup_fraction: float = 0.03
     clip_norm: float = 1.0
+    b_rate_ratio: float = 1.0
     first_layer: int = 0
     micro_tokens: int = 1024
     checkpoint_seconds: float = 60.0
@@ -188,6 +190,9 @@ class Training:
             dtype=choose_format(request.number_format),
         )
         self._exchange(into_peft=False)
+        self.rates = torch.ones_like(self.model.values)
+        for name, view in self.model.named(self.rates).items():
+            view.fill_(request.b_rate_ratio if name.endswith("lora_B") else 1.0)
         self.mean, self.square = torch.zeros_like(self.model.values), torch.zeros_like(self.model.values)
         self.progress = Progress(recipe_id=request.recipe_id)
         self.out_dir = Path(request.out_dir)
@@ -228,7 +233,7 @@ class Training:
             self.mean.lerp_(gradient, 1 - ADAM_BETAS[0])
             self.square.mul_(ADAM_BETAS[1]).addcmul_(gradient, gradient, value=1 - ADAM_BETAS[1])
             spread = (self.square / (1 - ADAM_BETAS[1] ** count)).sqrt_().add_(ADAM_EPSILON)
-            self.model.values.addcdiv_(self.mean, spread, value=-rate / (1 - ADAM_BETAS[0] ** count))
+            self.model.values.addcdiv_(self.mean * self.rates, spread, value=-rate / (1 - ADAM_BETAS[0] ** count))
             self.progress = msgspec.structs.replace(
                 self.progress,
                 step=count,

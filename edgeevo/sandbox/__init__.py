@@ -18,9 +18,10 @@ from typing import Protocol
 from edgeevo.domain import Changes, CommandResult, Limits, State
 from edgeevo.sandbox.client import RunnerSandbox
 from edgeevo.sandbox.doctor import ProbeResult, probe, self_check
+from edgeevo.sandbox.layers import Tier
 from edgeevo.sandbox.scripted import ScriptedBox, ScriptedSandbox
 
-__all__ = ["Box", "ProbeResult", "Sandbox", "ScriptedBox", "ScriptedSandbox", "open_sandbox", "probe", "self_check"]
+__all__ = ["Box", "ProbeResult", "Sandbox", "ScriptedBox", "ScriptedSandbox", "Tier", "open_sandbox", "probe", "self_check"]
 
 
 class Box(Protocol):
@@ -55,6 +56,9 @@ class Sandbox(Protocol):
         ...
 
 
-def open_sandbox() -> RunnerSandbox:
-    """Start the sandbox of this machine; SandboxError with a hint when bubblewrap, user namespaces or overlays can't be had."""
-    return RunnerSandbox()
+def open_sandbox(*, tier: Tier | None = None) -> RunnerSandbox:
+    """Start the sandbox of this machine; SandboxError with a hint when bubblewrap or user namespaces can't be had.
+
+    `tier` forces how boxes get their writable trees, for tests: "overlay" fails where there is none, "copy" uses no overlay at all.
+    """
+    return RunnerSandbox(tier=tier)

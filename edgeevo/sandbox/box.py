@@ -1,4 +1,4 @@
-"""One open box inside the runner: its quota tmpfs, its overlays, and what is known about it. Teardown is an unmount."""
+"""One open box inside the runner: its quota tmpfs, its layers, and what is known about it. Teardown is an unmount."""
 
 from __future__ import annotations
 
@@ -13,35 +13,20 @@ from edgeevo.domain import Changes, LimitHit, Limits
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import kernel
 from edgeevo.sandbox.confine import View
+from edgeevo.sandbox.layers import CopiedLayer, Layer, OverlayLayer, Tier
 from edgeevo.sandbox.laying import lay_changes
-from edgeevo.sandbox.namespace import BOXES, DIRECTORY, ROOT_LINKS, SKELETON
+from edgeevo.sandbox.namespace import BOXES, CACHE_BYTES, CACHE_INODES, DIRECTORY, ROOT_LINKS, SKELETON
 from edgeevo.sandbox.template import Template
 
 FULL_BYTES = 4096  # fewer free bytes than one page: the quota was hit
 OWN_INODES = 16  # the directories of the box itself
 
 
-class Layer:
-    """One overlay of a box: `lowers` (first on top), `upper` as the box filled it, `merged` as it sees it, `prefix` its place inside."""
-
-    def __init__(self, base: str, name: str, lowers: tuple[str, ...], prefix: str) -> None:
-        self.lowers, self.prefix = lowers, prefix
-        self.upper, self.work, self.merged = f"{base}/{name}-upper", f"{base}/{name}-work", f"{base}/{name}"
-        for directory in (self.work, self.merged):
-            os.mkdir(directory)
-        os.mkdir(self.upper, stat.S_IMODE(os.stat(lowers[0]).st_mode))  # the view's own root takes its mode from here
-
-    def mount(self) -> None:
-        """Mount it; the paths are ours and contain nothing that the option syntax could mistake."""
-        options = f"lowerdir={':'.join(self.lowers)},upperdir={self.upper},workdir={self.work},userxattr"
-        kernel.mount("box", self.merged, "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
-
-
 class OpenBox:
     """Mounts of one box and its limits; made by `open_state_box` or `open_directory_box`."""
 
-    def __init__(self, handle: int, limits: Limits) -> None:
-        self.handle, self.limits = handle, limits
+    def __init__(self, handle: int, limits: Limits, tier: Tier) -> None:
+        self.handle, self.limits, self._tier = handle, limits, tier
         self.base = f"{BOXES}/{handle}"
         self.layers: list[Layer] = []
         self.template: Template | None = None
@@ -49,16 +34,29 @@ class OpenBox:
         self.running = 0
         self.view = View(root="", shared_memory="")
         os.mkdir(self.base)
-        options = f"size={limits.disk_bytes},nr_inodes={limits.inodes + OWN_INODES},mode=700"
+        room = (0, 0) if tier == "overlay" else (limits.disk_bytes + CACHE_BYTES, CACHE_INODES)  # for the copy, until it is there
+        options = f"size={limits.disk_bytes + room[0]},nr_inodes={limits.inodes + OWN_INODES + room[1]},mode=700"
         kernel.mount("quota", self.base, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
         os.mkdir(f"{self.base}/shm", 0o700)
 
-    def add_layer(self, name: str, lowers: tuple[str, ...], prefix: str) -> Layer:
-        """Mount one more overlay on the box's quota."""
-        layer = Layer(self.base, name, lowers, prefix)
-        layer.mount()
+    def add_layer(self, name: str, lowers: tuple[str, ...], prefix: str, *, what: str, max_bytes: int) -> Layer:
+        """One more writable tree on the box's quota; where it has to be copied, `what` must not be larger than `max_bytes`."""
+        layer: Layer
+        if self._tier == "overlay":
+            layer = OverlayLayer(self.base, name, lowers, prefix)
+        else:
+            layer = CopiedLayer(self.base, name, lowers, prefix, what=what, max_bytes=max_bytes)
         self.layers.append(layer)
         return layer
+
+    def settle_quota(self) -> None:
+        """Once the layers are there: leave as much free as the limits say, because the quota counts what the episode writes."""
+        if self._tier == "copy":
+            now = os.statvfs(self.base)
+            size = (now.f_blocks - now.f_bfree) * now.f_frsize + self.limits.disk_bytes
+            inodes = now.f_files - now.f_ffree + self.limits.inodes
+            flags = kernel.MS_REMOUNT | kernel.MS_NOSUID | kernel.MS_NODEV
+            kernel.mount("quota", self.base, "tmpfs", flags, f"size={size},nr_inodes={inodes}")
 
     def full(self) -> LimitHit | None:
         """Which quota is used up at this moment."""
@@ -69,7 +67,7 @@ class OpenBox:
 
     def close(self) -> None:
         """Unmount everything; hostile trees vanish without being walked."""
-        kernel.unmount(self.base)  # with the overlays that are mounted in it
+        kernel.unmount(self.base)  # with any overlays that are mounted in it
         os.rmdir(self.base)
 
 
@@ -79,15 +77,17 @@ def system_directories() -> tuple[str, ...]:
     return tuple(f"/{name}" for name in ROOT_LINKS if os.path.isdir(f"/{name}") and not os.path.islink(f"/{name}"))
 
 
-def open_state_box(handle: int, limits: Limits, template: Template) -> OpenBox:
-    """A box whose / is a copy-on-write view of a template."""
-    box = OpenBox(handle, limits)
+def open_state_box(handle: int, limits: Limits, tier: Tier, template: Template) -> OpenBox:
+    """A box whose / is a copy-on-write view, or a copy, of a template."""
+    box = OpenBox(handle, limits, tier)
     with _undone_on_failure(box):
-        layer = box.add_layer("root", template.layers, "")
+        layer = box.add_layer("root", template.layers, "", what="the initial state", max_bytes=CACHE_BYTES)
+        box.settle_quota()
         box.view = View(
             root=layer.merged,
             shared_memory=f"{box.base}/shm",
             usr=template.usr or "/usr",
+            usr_binds=template.usr_binds,
             system_directories=system_directories(),
             cwd=template.state.cwd,
             home=template.state.home,
@@ -97,13 +97,14 @@ def open_state_box(handle: int, limits: Limits, template: Template) -> OpenBox:
     return box
 
 
-def open_directory_box(handle: int, limits: Limits, place: str, *, read_only: bool, changes: Changes | None) -> OpenBox:
-    """A box with a copy-on-write view of the runner's real directory at its own path `place`; `changes` are laid on top first."""
-    box = OpenBox(handle, limits)
+def open_directory_box(handle: int, limits: Limits, tier: Tier, place: str, *, read_only: bool, changes: Changes | None) -> OpenBox:
+    """A box with a view (or copy) of the runner's real directory at its own path `place`; `changes` are laid on top first."""
+    box = OpenBox(handle, limits, tier)
     with _undone_on_failure(box):
-        root = box.add_layer("root", (SKELETON,), "")
+        root = box.add_layer("root", (SKELETON,), "", what="the skeleton", max_bytes=CACHE_BYTES)
         os.makedirs(root.merged + place, exist_ok=True)
-        directory = box.add_layer("directory", (DIRECTORY,), place)
+        directory = box.add_layer("directory", (DIRECTORY,), place, what=f"directory {place}", max_bytes=limits.disk_bytes)
+        box.settle_quota()
         if changes is not None:
             lay_changes(changes, [(layer.prefix, layer.merged) for layer in box.layers])
         box.read_only = read_only
@@ -126,9 +127,7 @@ def _undone_on_failure(box: OpenBox) -> Iterator[None]:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise SandboxError(
             f"box can't be opened: {error}",
-            hint="raise disk_bytes or inodes of the limits"
-            if full
-            else "run `edgeevo doctor`: overlays in user namespaces need Linux 6.6 or newer",
+            hint="raise disk_bytes or inodes of the limits" if full else "run `edgeevo doctor`",
         ) from error
     except BaseException:
         box.close()

@@ -22,6 +22,7 @@ from edgeevo.domain import Changes, CommandResult, Limits, State, content_id
 from edgeevo.errors import RefusedError, SandboxError
 from edgeevo.sandbox import messages as m
 from edgeevo.sandbox.confine import BWRAP
+from edgeevo.sandbox.layers import Abilities, Tier
 from edgeevo.sandbox.template import check_state
 
 UNUSED_UID = 61_111  # in the range that distributions and systemd leave unused: owns no file and no other process
@@ -35,7 +36,7 @@ _BOOT = "import json,sys; a=json.loads(sys.argv[1]); sys.path[:]=a.pop('path'); 
 class Connection:
     """One runner process and the calls under way to it."""
 
-    def __init__(self, *, uid: int, gid: int, directory: Path | None = None) -> None:
+    def __init__(self, *, uid: int, gid: int, directory: Path | None = None, tier: Tier | None = None) -> None:
         self._condition = threading.Condition()
         self._frames = m.Frames()
         self._answers: dict[int, m.Reply] = {}
@@ -56,6 +57,7 @@ class Connection:
             "place": "" if directory is None else str(directory),
             "directory_fd": directory_fd,
             "control_fd": theirs.fileno(),
+            "tier": tier,
         }
         passed = [theirs.fileno()] + ([directory_fd] if directory_fd >= 0 else [])
         try:
@@ -76,10 +78,12 @@ class Connection:
         self._socket.settimeout(START_SECONDS)
         self._waiting.add(0)
         try:
-            self._wait(0)
+            ready = self._wait(0)
         except BaseException:
             self.close()
             raise
+        assert isinstance(ready, m.Ready)
+        self.abilities = ready.abilities
         self._socket.settimeout(None)
 
     @property
@@ -227,9 +231,13 @@ class RunnerBox:
 
 
 class RunnerSandbox:
-    """The Sandbox of this machine: confined by bubblewrap, served by runner processes that it starts when they are needed."""
+    """The Sandbox of this machine: confined by bubblewrap, served by runner processes that it starts when they are needed.
 
-    def __init__(self) -> None:
+    How boxes get their writable trees (by overlays or by copies) is settled by each runner when it starts, unless `tier` is given.
+    """
+
+    def __init__(self, *, tier: Tier | None = None) -> None:
+        self._tier: Tier | None = tier
         self._lock = threading.Lock()
         self._ids: OrderedDict[int, tuple[State, str]] = OrderedDict()
         self._private: list[RunnerBox] = []
@@ -241,6 +249,11 @@ class RunnerSandbox:
     def runner_pid(self) -> int:
         """Process id of the runner that serves boxes on states."""
         return self._shared.pid
+
+    @property
+    def abilities(self) -> Abilities:
+        """What the kernel lets the runner for boxes on states do, and so the tier that is in force."""
+        return self._shared.abilities
 
     def open(self, state: State, limits: Limits = Limits()) -> RunnerBox:  # noqa: B008 - Limits is frozen
         """Open a box on a state: its files at their absolute paths, everything written goes to a quota and vanishes at close.
@@ -265,6 +278,7 @@ class RunnerSandbox:
     ) -> RunnerBox:
         """Open a box with a copy-on-write view of a real directory at its own absolute path; commands start in it.
 
+        Where overlays can't be had, the view is a copy, and a directory larger than `limits.disk_bytes` is refused by a SandboxError.
         Nothing is written to the real directory. `changes` of an earlier box are laid on top first; `read_only` holds for every command.
         Raises RefusedError for places that belong to the system, SandboxError when the directory or the box can't be had.
         """
@@ -276,7 +290,7 @@ class RunnerSandbox:
         if place == Path("/") or place.parts[1] in SYSTEM_PLACES:
             raise RefusedError(f"{place} belongs to the system", hint="name a directory of your own, such as one below your home")
         uid, gid = (owner.st_uid, owner.st_gid) if os.getuid() == 0 else (os.getuid(), os.getgid())
-        connection = Connection(uid=uid, gid=gid, directory=place)
+        connection = Connection(uid=uid, gid=gid, directory=place, tier=self._tier)
         try:
             reply = connection.call(m.OpenDirectory(limits=limits, read_only=read_only, changes=changes))
         except BaseException:
@@ -306,11 +320,10 @@ class RunnerSandbox:
                 self._shared = self._start_shared()
             return self._shared
 
-    @staticmethod
-    def _start_shared() -> Connection:
+    def _start_shared(self) -> Connection:
         if os.getuid() == 0:
-            return Connection(uid=UNUSED_UID, gid=UNUSED_UID)
-        return Connection(uid=os.getuid(), gid=os.getgid())
+            return Connection(uid=UNUSED_UID, gid=UNUSED_UID, tier=self._tier)
+        return Connection(uid=os.getuid(), gid=os.getgid(), tier=self._tier)
 
     def _state_id(self, state: State) -> str:
         """Content id of a state; remembered per object, since hashing thousands of files takes longer than opening a box on them."""

@@ -26,6 +26,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     root: str  # bound as /
     shared_memory: str  # bound as /dev/shm
     usr: str = "/usr"
+    usr_binds: tuple[tuple[str, str], ...] = ()  # (source, place inside) below /usr, always read-only
     binds: tuple[tuple[str, str], ...] = ()  # further (source, place inside), writable unless the command is read-only
     system_directories: tuple[str, ...] = ()  # /bin and friends where they are no links into /usr
     cwd: str = "/"
@@ -36,6 +37,8 @@ def bwrap_argv(view: View, command: bytes, *, read_only: bool = False, private_t
     """Arguments for bubblewrap: nothing of the host is visible but /usr, /proc of the box's own processes and six devices."""
     bind = "--ro-bind" if read_only else "--bind"
     argv: list[str | bytes] = [BWRAP, *_NAMESPACES, bind, view.root, "/", "--ro-bind", view.usr, "/usr"]
+    for source, place in view.usr_binds:
+        argv += ["--ro-bind", source, place]
     for directory in view.system_directories:
         argv += ["--ro-bind", directory, directory]
     argv += ["--proc", "/proc", "--dev", "/dev", "--bind", view.shared_memory, "/dev/shm", "--remount-ro", "/dev"]

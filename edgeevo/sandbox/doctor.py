@@ -10,6 +10,7 @@ from edgeevo.domain import Changes, CommandResult, File, LimitHit, Limits, Link,
 from edgeevo.errors import EdgeevoError
 from edgeevo.sandbox.client import RunnerSandbox, check_installed
 from edgeevo.sandbox.confine import BWRAP
+from edgeevo.sandbox.layers import Abilities, Tier
 
 OLDEST_BUBBLEWRAP = (0, 8)  # the first with --disable-userns
 CHECK_LIMITS = Limits(
@@ -35,10 +36,11 @@ CHECK_STATE = State(
 
 
 class ProbeResult(Value):
-    """One check: `error` says what was found instead, `cure` what to do; both are empty when it is ok."""
+    """One check: `error` says what was found instead, `cure` what to do; both are empty when it is ok. `fact` is worth knowing then."""
 
     name: str
     ok: bool
+    fact: str = ""
     error: str = ""
     cure: str = ""
 
@@ -58,7 +60,7 @@ _CHECKS = (
         cure="bash must be at /usr/bin/bash",
     ),
     _Check(
-        name="changes are copy-on-write and can be read back, a replaced directory included",
+        name="changes stay in the box and can be read back, a replaced directory included",
         command="rm -r old && mkdir old && echo c > old/c && chmod 640 numbers",
         holds=lambda r, c: (
             r.exit_code == 0
@@ -71,7 +73,7 @@ _CHECKS = (
                 "/srv/check/numbers": File(data=b"3\n1\n2\n", mode=0o640),
             }
         ),
-        cure="overlays need a tmpfs with user attributes: Linux 6.6 or newer (on Debian 12: the kernel from backports)",
+        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="files have their ages",
@@ -83,7 +85,7 @@ _CHECKS = (
         name="an absent tool is absent",
         command="awk 1 numbers",
         holds=lambda r, _: r.exit_code == 127,
-        cure="/usr must be on a file system that overlays accept as lower layer",
+        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="the system is read-only and the host can't be seen",
@@ -137,17 +139,30 @@ def self_check(sandbox: RunnerSandbox) -> list[ProbeResult]:
     return results
 
 
-def probe() -> list[ProbeResult]:
-    """Everything that `edgeevo doctor` wants to know about the sandbox; stops at the first thing without which nothing else can work."""
+def describe(abilities: Abilities) -> str:
+    """The tier that is in force, and what follows from it, in one line."""
+    if abilities.tier == "overlay":
+        return "tier B, overlay: boxes are copy-on-write views; memory and processes are watched, not accounted"
+    text = f"tier C, copy: no writable overlay ({abilities.reason}), so each box starts with a copy of its state, which takes longer; "
+    text += "a directory larger than the box's disk limit is refused; memory and processes are watched, not accounted"
+    return text if abilities.merges else text + "; absent tools are hidden by links, and the host's /usr shows again at /usr/.host"
+
+
+def probe(*, tier: Tier | None = None) -> list[ProbeResult]:
+    """Everything that `edgeevo doctor` wants to know about the sandbox; stops at the first thing without which nothing else can work.
+
+    `tier` forces the tier, as in `open_sandbox`.
+    """
     results = [_probe_bubblewrap()]
     if not results[0].ok:
         return results
     try:
-        sandbox = RunnerSandbox()
+        sandbox = RunnerSandbox(tier=tier)
     except EdgeevoError as error:
         return [*results, ProbeResult(name="a runner enters its namespaces", ok=False, error=str(error), cure=error.hint)]
     with sandbox:
-        return [*results, ProbeResult(name="a runner enters its namespaces", ok=True), *self_check(sandbox)]
+        entered = ProbeResult(name="a runner enters its namespaces", ok=True, fact=describe(sandbox.abilities))
+        return [*results, entered, *self_check(sandbox)]
 
 
 def _probe_bubblewrap() -> ProbeResult:

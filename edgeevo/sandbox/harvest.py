@@ -1,7 +1,10 @@
-"""Read what an agent left behind: the upper layers of a box, compared with the lower ones, within bounds and through no link.
+"""Read what an agent left behind: the writable layers of a box, compared with the initial ones, within bounds and through no link.
 
 Everything read here is hostile: trees may be thousands deep, files huge or sparse, names any bytes, entries fifos or links to anywhere.
 Each entry is opened by its last name relative to its directory's descriptor with openat2 (BENEATH, NO_SYMLINKS, NO_MAGICLINKS).
+
+Of an overlay only the upper layer is walked, with its whiteouts and opaque directories; a copy is walked as a whole, which its quota
+bounds, and what it lacks was removed. Times prove nothing there (a mapped file is written without a trace): every file is compared.
 """
 
 from __future__ import annotations
@@ -9,15 +12,15 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from typing import Self
 
 from edgeevo.domain import Changes, Directory, File, Link, Node
 from edgeevo.sandbox import kernel
-from edgeevo.sandbox.box import Layer
+from edgeevo.sandbox.layers import CHUNK_BYTES, OPAQUE, CopiedLayer, Layer
 from edgeevo.sandbox.laying import SPECIAL_TARGET
+from edgeevo.sandbox.namespace import SYSTEM_PLACES
 
 MAX_NODES, MAX_BYTES, MAX_DEPTH = 8192, 16 << 20, 48
-SYSTEM_PLACES = frozenset((b"usr", b"proc", b"dev", b"sys"))  # mount points in the root: whatever lies below is never seen by a box
-_OPAQUE = "user.overlay.opaque"
 
 
 class _BoundReachedError(Exception):
@@ -51,105 +54,194 @@ def harvest(layers: Sequence[Layer]) -> Changes:
     Something that is neither file, directory nor link (a fifo, a socket) is given as a link with an empty target, which no real link has.
     """
     found = _Harvest()
-    places = {os.fsencode(layer.prefix) for layer in layers if layer.prefix}
+    places = frozenset(os.fsencode(layer.prefix) for layer in layers if layer.prefix)
     try:
         for layer in layers:
-            lowers = [os.open(lower, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for lower in layer.lowers]
-            upper = os.open(layer.upper, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                _walk(found, upper, lowers, os.fsencode(layer.prefix), b"", 0, places)
-            finally:
-                for fd in (upper, *lowers):
-                    os.close(fd)
+            with _Initial(layer) as initial:
+                _Walk(found, layer, initial, places).run()
     except _BoundReachedError:
         found.complete = False
     return Changes(nodes=found.nodes, complete=found.complete)
 
 
-def _walk(found: _Harvest, upper: int, lowers: list[int], prefix: bytes, inside: bytes, depth: int, places: set[bytes]) -> None:
-    for name in sorted(os.listdir(f"/proc/self/fd/{upper}".encode())):
-        if not inside and not prefix and name in SYSTEM_PLACES:
-            continue
-        relative = inside + b"/" + name if inside else name
-        path = prefix + b"/" + relative
-        if path in places:
-            continue  # the mount point of another layer
-        status = os.stat(name, dir_fd=upper, follow_symlinks=False)
-        before = _lower_status(lowers, relative)
-        was_directory = before is not None and stat.S_ISDIR(before[1].st_mode)
-        if was_directory and not stat.S_ISDIR(status.st_mode):
-            _note_removed(found, lowers, relative, path, depth)
-        if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
+class _Initial:
+    """The initial tree of a layer: the union of its lower directories, never read through a link."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._stand_ins = layer.stand_ins if isinstance(layer, CopiedLayer) else {}
+        self._roots = [os.open(lower, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for lower in layer.lowers]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for root in self._roots:
+            os.close(root)
+
+    def status(self, relative: bytes) -> tuple[int, os.stat_result] | None:
+        """The descriptor of the topmost directory that holds this path, and its status there; of a stand-in, what was put in its place."""
+        if self._stand_ins and (stand_in := self._stand_ins.get(relative)) is not None:
+            return -1, stand_in
+        for root in self._roots:
+            try:
+                fd = kernel.open_beneath(root, relative, os.O_PATH | os.O_NOFOLLOW)
+            except OSError:
+                continue
+            status = os.fstat(fd)
+            os.close(fd)
+            return root, status
+        return None
+
+    def link(self, root: int, relative: bytes) -> bytes:
+        """Target of a link."""
+        fd = kernel.open_beneath(root, relative, os.O_PATH | os.O_NOFOLLOW)
+        try:
+            return os.readlink(b"", dir_fd=fd)
+        finally:
+            os.close(fd)
+
+    def equals(self, root: int, relative: bytes, other: int) -> bool:
+        """Whether a file has the content of an open one of the same size."""
+        fd = kernel.open_beneath(root, relative, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            while True:
+                ours, theirs = _read(fd, CHUNK_BYTES), _read(other, CHUNK_BYTES)
+                if ours != theirs:
+                    return False
+                if len(ours) < CHUNK_BYTES:
+                    return True
+        finally:
+            os.close(fd)
+
+    def names(self, relative: bytes) -> Iterator[bytes]:
+        """Entries of a directory; none below a stand-in, whatever the place of it holds."""
+        if relative in self._stand_ins:
+            return
+        for root in self._roots:
+            try:
+                fd = kernel.open_beneath(root, relative or b".", os.O_RDONLY | os.O_DIRECTORY)
+            except OSError:
+                continue
+            try:
+                yield from os.listdir(f"/proc/self/fd/{fd}".encode())
+            finally:
+                os.close(fd)
+
+
+class _Walk:
+    """One walk over the writable tree of a layer."""
+
+    def __init__(self, found: _Harvest, layer: Layer, initial: _Initial, places: frozenset[bytes]) -> None:
+        self._found, self._initial, self._places = found, initial, places
+        self._prefix = os.fsencode(layer.prefix)
+        self._copied = isinstance(layer, CopiedLayer)
+        self._links = layer.links if isinstance(layer, CopiedLayer) else {}
+        self._top = layer.merged if isinstance(layer, CopiedLayer) else layer.upper
+
+    def run(self) -> None:
+        fd = os.open(self._top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if self._copied:
+                kept = frozenset(os.listdir(f"/proc/self/fd/{fd}".encode()))
+                self._note_removed(b"", 0, kept if self._prefix else kept | SYSTEM_PLACES)
+            self._walk(fd, b"", 0)
+        finally:
+            os.close(fd)
+
+    def _path(self, relative: bytes) -> bytes:
+        return self._prefix + b"/" + relative
+
+    def _walk(self, here: int, inside: bytes, depth: int) -> None:
+        for name in sorted(os.listdir(f"/proc/self/fd/{here}".encode())):
+            if not inside and not self._prefix and name in SYSTEM_PLACES:
+                continue
+            relative = inside + b"/" + name if inside else name
+            path = self._path(relative)
+            if path in self._places:
+                continue  # the mount point of another layer
+            status = os.stat(name, dir_fd=here, follow_symlinks=False)
+            if self._links.get(relative) == status.st_ino:
+                continue
+            before = self._initial.status(relative)
+            if before is not None and stat.S_ISDIR(before[1].st_mode) and not stat.S_ISDIR(status.st_mode):
+                self._note_removed(relative, depth)
+            if stat.S_ISDIR(status.st_mode):
+                self._walk_directory(here, name, relative, depth, before, status)
+            else:
+                self._note_entry(here, name, relative, before, status)
+
+    def _note_entry(
+        self, here: int, name: bytes, relative: bytes, before: tuple[int, os.stat_result] | None, status: os.stat_result
+    ) -> None:
+        """Note an entry that is no directory, if it differs."""
+        path = self._path(relative)
+        if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0 and not self._copied:  # a whiteout
             if before is not None:
-                found.note(path, None)
-        elif stat.S_ISDIR(status.st_mode):
-            _walk_directory(found, upper, name, lowers, prefix, relative, depth, places, before, status)
+                self._found.note(path, None)
         elif stat.S_ISLNK(status.st_mode):
-            target = os.readlink(name, dir_fd=upper)
-            if before is None or not stat.S_ISLNK(before[1].st_mode) or _lower_link(before[0], relative) != target:
-                found.note(path, Link(target=target.decode("utf-8", "backslashreplace")))
+            target = os.readlink(name, dir_fd=here)
+            if before is None or not stat.S_ISLNK(before[1].st_mode) or self._initial.link(before[0], relative) != target:
+                self._found.note(path, Link(target=target.decode("utf-8", "backslashreplace")))
         elif stat.S_ISREG(status.st_mode):
-            _note_file(found, upper, name, path, relative, before)
-        else:
-            found.note(path, Link(target=SPECIAL_TARGET))
+            self._note_file(here, name, relative, before)
+        elif before is None or stat.S_IFMT(before[1].st_mode) != stat.S_IFMT(status.st_mode):
+            self._found.note(path, Link(target=SPECIAL_TARGET))
 
+    def _walk_directory(
+        self, here: int, name: bytes, relative: bytes, depth: int, before: tuple[int, os.stat_result] | None, status: os.stat_result
+    ) -> None:
+        path = self._path(relative)
+        was_directory = before is not None and stat.S_ISDIR(before[1].st_mode)
+        mode = stat.S_IMODE(status.st_mode)
+        is_skeleton_of_place = any(place.startswith(path + b"/") for place in self._places)
+        if not is_skeleton_of_place and (before is None or not was_directory or stat.S_IMODE(before[1].st_mode) != mode):
+            self._found.note(path, Directory(mode=mode))
+        if depth >= MAX_DEPTH:
+            self._found.complete = False
+            return
+        fd = kernel.open_beneath(here, name, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            if was_directory and (self._copied or _is_opaque(fd)):
+                self._note_removed(relative, depth, frozenset(os.listdir(f"/proc/self/fd/{fd}".encode())))
+            self._walk(fd, relative, depth + 1)
+        finally:
+            os.close(fd)
 
-def _walk_directory(
-    found: _Harvest,
-    upper: int,
-    name: bytes,
-    lowers: list[int],
-    prefix: bytes,
-    relative: bytes,
-    depth: int,
-    places: set[bytes],
-    before: tuple[int, os.stat_result] | None,
-    status: os.stat_result,
-) -> None:
-    path = prefix + b"/" + relative
-    was_directory = before is not None and stat.S_ISDIR(before[1].st_mode)
-    mode = stat.S_IMODE(status.st_mode)
-    is_skeleton_of_place = any(place.startswith(path + b"/") for place in places)
-    if not is_skeleton_of_place and (before is None or not was_directory or stat.S_IMODE(before[1].st_mode) != mode):
-        found.note(path, Directory(mode=mode))
-    if depth >= MAX_DEPTH:
-        found.complete = False
-        return
-    fd = kernel.open_beneath(upper, name, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        if was_directory and _is_opaque(fd):
-            _note_removed(found, lowers, relative, path, depth, frozenset(os.listdir(f"/proc/self/fd/{fd}".encode())))
-        _walk(found, fd, lowers, prefix, relative, depth + 1, places)
-    finally:
-        os.close(fd)
+    def _note_file(self, here: int, name: bytes, relative: bytes, before: tuple[int, os.stat_result] | None) -> None:
+        fd = kernel.open_beneath(here, name, os.O_RDONLY | os.O_NONBLOCK)
+        with open(fd, "rb", buffering=0):
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                return
+            mode, size = stat.S_IMODE(status.st_mode), status.st_size
+            same = before is not None and stat.S_ISREG(before[1].st_mode) and before[1].st_size == size
+            if same and before is not None and stat.S_IMODE(before[1].st_mode) == mode:
+                if not size or self._initial.equals(before[0], relative, fd):
+                    return
+                os.lseek(fd, 0, os.SEEK_SET)
+            if not self._found.take(size):
+                return
+            data = _read(fd, size)
+        self._found.note(self._path(relative), File(data=data, mode=mode))
+
+    def _note_removed(self, relative: bytes, depth: int, kept: frozenset[bytes] = frozenset()) -> None:
+        """Note as removed everything that was below a directory, except the names in `kept` right below it."""
+        for name in sorted(set(self._initial.names(relative)) - kept):
+            child = relative + b"/" + name if relative else name
+            self._found.note(self._path(child), None)
+            before = self._initial.status(child)
+            if before is not None and stat.S_ISDIR(before[1].st_mode):
+                if depth >= MAX_DEPTH:
+                    self._found.complete = False
+                    return
+                self._note_removed(child, depth + 1)
 
 
 def _is_opaque(fd: int) -> bool:
     try:
-        return os.getxattr(fd, _OPAQUE) == b"y"
+        return os.getxattr(fd, OPAQUE) == b"y"
     except OSError:
         return False
-
-
-def _note_file(found: _Harvest, upper: int, name: bytes, path: bytes, relative: bytes, before: tuple[int, os.stat_result] | None) -> None:
-    fd = kernel.open_beneath(upper, name, os.O_RDONLY | os.O_NONBLOCK)
-    with open(fd, "rb", buffering=0) as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or not found.take(status.st_size):
-            return
-        data = _read(file.fileno(), status.st_size)
-    mode = stat.S_IMODE(status.st_mode)
-    if (
-        before is not None
-        and stat.S_ISREG(before[1].st_mode)
-        and stat.S_IMODE(before[1].st_mode) == mode
-        and before[1].st_size == len(data)
-    ):
-        lower = kernel.open_beneath(before[0], relative, os.O_RDONLY | os.O_NONBLOCK)
-        with open(lower, "rb", buffering=0):
-            if _read(lower, len(data)) == data:
-                return
-    found.note(path, File(data=data, mode=mode))
 
 
 def _read(fd: int, size: int) -> bytes:
@@ -158,51 +250,3 @@ def _read(fd: int, size: int) -> bytes:
         parts.append(part)
         left -= len(part)
     return b"".join(parts)
-
-
-def _lower_status(lowers: list[int], relative: bytes) -> tuple[int, os.stat_result] | None:
-    """The descriptor of the topmost lower layer that holds this path, and its status there; never through a link."""
-    for root in lowers:
-        try:
-            fd = kernel.open_beneath(root, relative, os.O_PATH | os.O_NOFOLLOW)
-        except OSError:
-            continue
-        status = os.fstat(fd)
-        os.close(fd)
-        return root, status
-    return None
-
-
-def _lower_link(root: int, relative: bytes) -> bytes:
-    fd = kernel.open_beneath(root, relative, os.O_PATH | os.O_NOFOLLOW)
-    try:
-        return os.readlink(b"", dir_fd=fd)
-    finally:
-        os.close(fd)
-
-
-def _note_removed(
-    found: _Harvest, lowers: list[int], relative: bytes, path: bytes, depth: int, kept: frozenset[bytes] = frozenset()
-) -> None:
-    """Note as removed everything that the lower layers hold below a directory, except the names in `kept` right below it."""
-    for name in sorted(set(_lower_names(lowers, relative)) - kept):
-        child = relative + b"/" + name
-        found.note(path + b"/" + name, None)
-        before = _lower_status(lowers, child)
-        if before is not None and stat.S_ISDIR(before[1].st_mode):
-            if depth >= MAX_DEPTH:
-                found.complete = False
-                return
-            _note_removed(found, lowers, child, path + b"/" + name, depth + 1)
-
-
-def _lower_names(lowers: list[int], relative: bytes) -> Iterator[bytes]:
-    for root in lowers:
-        try:
-            fd = kernel.open_beneath(root, relative, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError:
-            continue
-        try:
-            yield from os.listdir(f"/proc/self/fd/{fd}".encode())
-        finally:
-            os.close(fd)

@@ -7,6 +7,7 @@ import struct
 import msgspec
 
 from edgeevo.domain import Changes, CommandResult, Limits, State, Value
+from edgeevo.sandbox.layers import Abilities
 
 _LENGTH = struct.Struct("<I")
 MAX_FRAME_BYTES = 512 << 20
@@ -100,7 +101,9 @@ class Failed(Value, tag="failed"):
 
 
 class Ready(Value, tag="ready"):
-    """Sent once, with number 0, when the runner has entered its namespaces."""
+    """Sent once, with number 0, when the runner has entered its namespaces and knows what the kernel lets it do there."""
+
+    abilities: Abilities
 
 
 Reply = Opened | Unknown | Ran | Harvested | Closed | Failed | Ready

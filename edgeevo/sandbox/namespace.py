@@ -22,6 +22,7 @@ from edgeevo.sandbox import kernel
 
 ROOT_BYTES, CACHE_BYTES, CACHE_INODES = 16 << 20, 256 << 20, 200_000
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+SYSTEM_PLACES = frozenset((b"usr", b"proc", b"dev", b"sys"))  # mount points in a box's root: whatever lies below is never seen by it
 ROOT_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 ROOT_MODE = 0o555  # as for any user who isn't root: a careless `rm -rf /` doesn't take the links to the loader along
 SKELETON, CACHE, BOXES, DIRECTORY, FILTER = "/skeleton", "/cache", "/boxes", "/directory", "/filter.bpf"

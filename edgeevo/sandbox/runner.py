@@ -20,7 +20,8 @@ from edgeevo.sandbox import messages as m
 from edgeevo.sandbox.box import OpenBox, open_directory_box, open_state_box
 from edgeevo.sandbox.command import MAX_COMMAND_BYTES, TOO_LONG, RunningCommand
 from edgeevo.sandbox.harvest import harvest
-from edgeevo.sandbox.namespace import drop_to, enter, watch_parent
+from edgeevo.sandbox.layers import Abilities, Tier, find_abilities
+from edgeevo.sandbox.namespace import DIRECTORY, drop_to, enter, watch_parent
 from edgeevo.sandbox.seccomp import build_filter
 from edgeevo.sandbox.template import Template, Templates
 
@@ -31,11 +32,11 @@ RECEIVE_BYTES = 1 << 16
 class Runner:
     """Boxes, templates and commands under way, driven by `serve`."""
 
-    def __init__(self, control: socket.socket, parent: int, place: str) -> None:
-        self._control, self._parent, self._place = control, parent, place
+    def __init__(self, control: socket.socket, parent: int, place: str, abilities: Abilities) -> None:
+        self._control, self._parent, self._place, self._tier = control, parent, place, abilities.tier
         self._selector = selectors.EpollSelector()
         self._frames = m.Frames()
-        self._templates = Templates()
+        self._templates = Templates(merges=abilities.merges)
         self._boxes: dict[int, OpenBox] = {}
         self._running: dict[int, tuple[RunningCommand, set[int]]] = {}  # by the number of the call
         self._last_handle = 0
@@ -93,7 +94,8 @@ class Runner:
             case m.OpenState(state_id=state_id, state=state, limits=limits):
                 return self._open_state(state_id, state, limits)
             case m.OpenDirectory(limits=limits, read_only=read_only, changes=changes):
-                return self._opened(open_directory_box(self._handle_number(), limits, self._place, read_only=read_only, changes=changes))
+                handle = self._handle_number()
+                return self._opened(open_directory_box(handle, limits, self._tier, self._place, read_only=read_only, changes=changes))
             case m.Run() as run:
                 return self._run(call.number, run)
             case m.Harvest(box=handle):
@@ -116,14 +118,14 @@ class Runner:
                 return m.Unknown()
             template = self._templates.make(state_id, state)
         self._spare_wanted = (template, limits)
-        return self._opened(spare or open_state_box(self._handle_number(), limits, template))
+        return self._opened(spare or open_state_box(self._handle_number(), limits, self._tier, template))
 
     def _prepare_spare(self) -> None:
         """Attempts come in groups: a state that was opened is likely to be opened again, so its next box is made while we are idle."""
         assert self._spare_wanted is not None
         (template, limits), self._spare_wanted = self._spare_wanted, None
         with contextlib.suppress(EdgeevoError, OSError):  # then the next call to open says what is wrong
-            self._spare = open_state_box(self._handle_number(), limits, template)
+            self._spare = open_state_box(self._handle_number(), limits, self._tier, template)
 
     def _discard(self, box: OpenBox) -> None:
         box.close()
@@ -196,13 +198,16 @@ class Runner:
         self._discard(box)
 
 
-def main(*, parent_pid: int, uid: int, gid: int, from_main_thread: bool, place: str, directory_fd: int, control_fd: int) -> None:
-    """Entry point of the runner process; `directory_fd` is -1 for boxes on states."""
+def main(
+    *, parent_pid: int, uid: int, gid: int, from_main_thread: bool, place: str, directory_fd: int, control_fd: int, tier: Tier | None
+) -> None:
+    """Entry point of the runner process; `directory_fd` is -1 for boxes on states, `tier` None when the kernel's abilities settle it."""
     control = _claim_descriptors(control_fd, directory_fd)
     try:
         drop_to(uid, gid)
         parent = watch_parent(parent_pid, from_main_thread=from_main_thread)
         enter(build_filter(), with_directory=directory_fd >= 0)
+        abilities = find_abilities(tier, DIRECTORY if directory_fd >= 0 else None)
     except (OSError, EdgeevoError) as error:
         hint = getattr(error, "hint", "") or (
             "unprivileged user namespaces must be allowed: sysctl user.max_user_namespaces, "
@@ -210,8 +215,8 @@ def main(*, parent_pid: int, uid: int, gid: int, from_main_thread: bool, place: 
         )
         control.sendall(m.frame(m.Answer(number=0, reply=m.Failed(message=f"the sandbox can't enter its namespaces: {error}", hint=hint))))
         sys.exit(1)
-    control.sendall(m.frame(m.Answer(number=0, reply=m.Ready())))
-    Runner(control, parent, place).serve()
+    control.sendall(m.frame(m.Answer(number=0, reply=m.Ready(abilities=abilities))))
+    Runner(control, parent, place, abilities).serve()
 
 
 def _claim_descriptors(control_fd: int, directory_fd: int) -> socket.socket:

@@ -1,7 +1,8 @@
 """Initial states as cached directories: materialised once by content id, then the read-only lower layer of any number of boxes.
 
 A template is up to two layers: `root` lies over the skeleton as the box's /, and `usr` (files under /usr, and whiteouts for tools that
-the box lacks) lies over the host's /usr in one read-only overlay. Least recently used templates go first when the cache is full.
+the box lacks) lies over the host's /usr in one read-only overlay, or in a tree of links where there is none (usr.py). Least recently used
+templates go first when the cache is full.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from edgeevo.domain import Directory, File, Link, Node, State
 from edgeevo.errors import SandboxError, TaskError
 from edgeevo.sandbox import kernel
 from edgeevo.sandbox.namespace import CACHE, ROOT_LINKS, ROOT_MODE, SKELETON
+from edgeevo.sandbox.usr import link_usr, merge_usr
 
 MAX_TEMPLATES = 64
 MAX_STATE_BYTES, MAX_STATE_NODES = 64 << 20, 50_000  # a quarter of what the cache holds
 FRESH_SECONDS = 120  # ages of files are exact to this; an older template is touched up or made anew
 RESERVED = ("proc", "dev", "sys", *ROOT_LINKS)
-TOOL_DIRECTORIES = ("bin", "sbin", "local/bin", "local/sbin", "games")
 
 
 def check_path(path: str) -> None:
@@ -67,6 +68,7 @@ class Template:
     def __init__(self, path: str, state: State) -> None:
         self.path, self.state = path, state
         self.usr: str | None = None
+        self.usr_binds: tuple[tuple[str, str], ...] = ()
         self.users = 0
         self.made_at = time.time()
 
@@ -79,7 +81,8 @@ class Template:
 class Templates:
     """The cache; all its directories belong to us alone and no agent ever runs with one of them writable."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, merges: bool = True) -> None:
+        self._merges = merges  # whether read-only overlays can be had
         self._held: OrderedDict[str, Template] = OrderedDict()
         self._retired: list[Template] = []
         self._made = 0
@@ -110,7 +113,7 @@ class Templates:
             self._made += 1
             template = Template(f"{CACHE}/{self._made}", state)
             try:
-                _materialise(template)
+                _materialise(template, merges=self._merges)
                 break
             except OSError as error:
                 self._remove(template)
@@ -138,12 +141,12 @@ class Templates:
         return False
 
     def _remove(self, template: Template) -> None:
-        if template.usr:
+        if template.usr and self._merges:
             kernel.unmount(template.usr)
         shutil.rmtree(template.path, ignore_errors=True)
 
 
-def _materialise(template: Template) -> None:
+def _materialise(template: Template, *, merges: bool) -> None:
     state, root = template.state, f"{template.path}/root"
     os.makedirs(root)
     for path in (state.cwd, state.home):
@@ -162,7 +165,10 @@ def _materialise(template: Template) -> None:
     os.chmod(root, ROOT_MODE)
     _set_ages(template)
     if state.absent_tools or os.path.isdir(f"{root}/usr"):
-        _mount_usr(template)
+        if merges:
+            template.usr = merge_usr(template.path, state.absent_tools)
+        else:
+            template.usr, template.usr_binds = link_usr(template.path, state.absent_tools)
 
 
 def put_node(path: str, node: Node, opener: Callable[[str, int], int] | None = None) -> None:
@@ -196,17 +202,3 @@ def _set_ages(template: Template) -> None:
         if isinstance(node, File):
             changed = template.made_at - node.age_seconds
             os.utime(f"{template.path}/root{path}", (changed, changed))
-
-
-def _mount_usr(template: Template) -> None:
-    layer, template_usr = f"{template.path}/root/usr", f"{template.path}/usr"
-    for directory in TOOL_DIRECTORIES:
-        for tool in template.state.absent_tools:
-            if os.path.lexists(f"/usr/{directory}/{tool}"):
-                os.makedirs(f"{layer}/{directory}", exist_ok=True)
-                os.mknod(f"{layer}/{directory}/{tool}", stat.S_IFCHR | 0o000, os.makedev(0, 0))  # a whiteout
-    os.makedirs(layer, exist_ok=True)
-    os.mkdir(template_usr)
-    options = f"lowerdir={layer}:/usr,userxattr"
-    kernel.mount("usr", template_usr, "overlay", kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV, options)
-    template.usr = template_usr

@@ -54,7 +54,10 @@ class Talker:
     id = "talker"
 
     def __init__(self, reply: Callable[[Turn], Reply]) -> None:
-        self.reply, self.asked = reply, []
+        self.reply, self.asked, self.begun = reply, [], 0
+
+    def begin(self):
+        self.begun += 1
 
     def propose(self, turns):
         self.asked.append(list(turns))
@@ -126,8 +129,9 @@ def test_a_reply_that_is_cut_or_empty_is_never_run(reply: Reply, ending: Ending)
 def test_attempts_are_asked_together() -> None:
     """All attempts that still run are one batch of turns, each with dice of its own, and finished ones are asked no more."""
     mind = Talker(lambda turn: Reply(text="submit" if turn.conversation[0].text == "stop" or len(turn.conversation) > 1 else "yes"))
-    play(mind, [Attempt(task=task("stop"), seed=1), Attempt(task=task("go"), seed=2), Attempt(task=task("go"), seed=3)], ScriptedSandbox(echo))
-    assert [len(turns) for turns in mind.asked] == [3, 2]
+    attempts = [Attempt(task=task(words), seed=seed) for seed, words in enumerate(("stop", "go", "go"))]
+    play(mind, attempts, ScriptedSandbox(echo))
+    assert [len(turns) for turns in mind.asked] == [3, 2] and mind.begun == 1
     assert len({turn.seed for turns in mind.asked for turn in turns}) == 5
 
 

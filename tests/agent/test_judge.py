@@ -184,7 +184,10 @@ def test_nothing_is_rerun_on_what_is_no_file() -> None:
     assert reasons(Rerun(path="/srv/a/no", command="cat no", lines=("one",)))
 
 
-@given(st.binary(max_size=40), st.dictionaries(st.sampled_from([*START.nodes, "/srv/a/new"]), st.none() | st.builds(File, data=st.binary(max_size=9))))
+@given(
+    st.binary(max_size=40),
+    st.dictionaries(st.sampled_from([*START.nodes, "/srv/a/new"]), st.none() | st.builds(File, data=st.binary(max_size=9))),
+)
 @settings(max_examples=60)
 def test_every_end_gets_a_verdict(stdout: bytes, changed: dict) -> None:
     """Whatever an agent prints and leaves behind, judging it raises nothing, and reasons are given exactly for a failure."""

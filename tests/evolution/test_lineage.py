@@ -18,7 +18,12 @@ def child(lineage: int, generation: int) -> Environment:
 
 
 EVENTS = st.lists(
-    st.builds(EnvironmentAdmitted, environment=st.builds(child, st.integers(0, 3), st.integers(1, 8)), place=st.integers(0, 3), evidence=st.just(()))
+    st.builds(
+        EnvironmentAdmitted,
+        environment=st.builds(child, st.integers(0, 3), st.integers(1, 8)),
+        place=st.integers(0, 3),
+        evidence=st.just(()),
+    )
     | st.builds(
         EnvironmentRejected,
         environment=st.builds(child, st.integers(0, 3), st.integers(1, 8)),
@@ -71,7 +76,16 @@ def test_ancestors_come_oldest_first() -> None:
 
 @pytest.mark.parametrize(
     ("passed", "attempts", "nights_at_zero", "action"),
-    [(8, 8, 0, ADVANCE), (7, 8, 0, ADVANCE), (6, 8, 0, STAY), (0, 8, 2, STAY), (0, 8, 3, REDUCE), (3, 4, 0, STAY), (4, 4, 0, ADVANCE), (0, 0, 0, STAY)],
+    [
+        (8, 8, 0, ADVANCE),
+        (7, 8, 0, ADVANCE),
+        (6, 8, 0, STAY),
+        (0, 8, 2, STAY),
+        (0, 8, 3, REDUCE),
+        (3, 4, 0, STAY),
+        (4, 4, 0, ADVANCE),
+        (0, 0, 0, STAY),
+    ],
 )
 def test_the_pointer_moves_by_rule(passed: int, attempts: int, nights_at_zero: int, action: str) -> None:
     """More than 6 of 8 advances, three nights at zero reduce, everything else stays; broken attempts shrink the group."""

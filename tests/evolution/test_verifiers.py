@@ -261,7 +261,7 @@ def test_mutants_need_no_tool_that_the_box_lacks(sandbox) -> None:
 
 def test_an_answer_in_the_instruction_leaks() -> None:
     """What must be printed isn't read off the request."""
-    assert verifiers.leakage(task()) [0]
+    assert verifiers.leakage(task())[0]
     assert not verifiers.leakage(task(Printed(lines=("amber cedar 17",)), words="print amber cedar 17"))[0]
 
 

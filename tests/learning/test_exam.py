@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import msgspec
 import pytest
 
 from edgeevo.agent.policy import Scripted
@@ -101,14 +102,14 @@ def test_the_id_of_a_set_is_its_content() -> None:
 def test_strata_are_lengths(links: int, stratum: str) -> None:
     """A task belongs to the stratum of its number of links."""
     program = Program(scenario="logs", links=(ProgramLink(skill="sort"),) * links)
-    one = Task(**{name: getattr(tasks(1)[0], name) for name in tasks(1)[0].__struct_fields__} | {"program": program})
+    one = msgspec.structs.replace(tasks(1)[0], program=program)
     assert exam.stratum(one) == stratum
 
 
 def test_the_row_of_an_attempt() -> None:
     """An outcome names the last real skill and sums up what was said."""
     links = (ProgramLink(skill="grep"), ProgramLink(skill=FACT, variant="n"), ProgramLink(skill="head"))
-    one = Task(**{name: getattr(tasks(1)[0], name) for name in tasks(1)[0].__struct_fields__} | {"program": Program(scenario="logs", links=links)})
+    one = msgspec.structs.replace(tasks(1)[0], program=Program(scenario="logs", links=links))
     episode = Episode(task_id=one.id, policy_id="p", seed=0, steps=(), ending=Ending.STEPS, verdict=Verdict(passed=True), seconds=1.23456)
     row = exam.outcome(one, episode)
     assert (row.skill, row.stratum, row.passed, row.ending, row.seconds) == ("head", "triple", True, Ending.STEPS, 1.235)

@@ -30,9 +30,12 @@ STATE = State(
 )
 
 
+both_tiers = pytest.mark.parametrize("sandbox", [None, "copy"], ids=["chosen", "copy"], indirect=True)  # as the kernel allows, and forced
+
+
 @pytest.fixture(scope="session")
-def sandbox():
-    with open_sandbox() as opened:
+def sandbox(request):
+    with open_sandbox(tier=getattr(request, "param", None)) as opened:
         yield opened
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from edgeevo.domain import LimitHit, Link
 from edgeevo.sandbox import open_sandbox
-from tests.sandbox.conftest import STATE, TIGHT, descendants, only_the_spare_is_mounted, settled
+from tests.sandbox.conftest import STATE, TIGHT, both_tiers, descendants, only_the_spare_is_mounted, settled
 
 pytestmark = pytest.mark.sandbox
 SECRET = "canary-" + hashlib.sha256(b"edgeevo").hexdigest()
@@ -42,8 +42,8 @@ def host(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def sandbox(host):
-    with open_sandbox() as opened:
+def sandbox(host, request):
+    with open_sandbox(tier=getattr(request, "param", None)) as opened:
         yield opened
 
 
@@ -389,6 +389,7 @@ def test_privileges_cannot_be_gained(abuse, command):
 # --- hostile trees ---------------------------------------------------------------------------------------------------------
 
 
+@both_tiers
 def test_a_deep_tree_is_read_within_bounds(abuse):
     """A tree of thousands of levels is cut, said to be incomplete, and goes with an unmount."""
     limits = msgspec.structs.replace(TIGHT, inodes=8000, disk_bytes=64 << 20)
@@ -397,6 +398,7 @@ def test_a_deep_tree_is_read_within_bounds(abuse):
     assert result.exit_code == 0 and not changes.complete and len(changes.nodes) < 100
 
 
+@both_tiers
 def test_many_files_are_read_within_bounds(abuse, monkeypatch):
     """More entries than the bound are cut and said to be incomplete."""
     limits = msgspec.structs.replace(TIGHT, inodes=12_000)
@@ -404,6 +406,7 @@ def test_many_files_are_read_within_bounds(abuse, monkeypatch):
     assert result.exit_code == 0 and not changes.complete and len(changes.nodes) <= 8192
 
 
+@both_tiers
 def test_sparse_files_do_not_fill_our_memory(abuse):
     """Files whose sizes add up beyond the bound are left out and the changes are incomplete."""
     result, changes = abuse("for i in 1 2 3 4 5 6; do truncate -s 4M s$i; done; echo x > y", changes=True)
@@ -411,6 +414,7 @@ def test_sparse_files_do_not_fill_our_memory(abuse):
     assert sum(len(getattr(node, "data", b"")) for node in changes.nodes.values()) <= 16 << 20
 
 
+@both_tiers
 def test_forbidding_modes_hide_nothing(abuse):
     """Files and directories with mode 000 are read all the same, with their mode."""
     _, changes = abuse("mkdir d; echo x > d/f; chmod 000 d/f d names", changes=True)
@@ -419,6 +423,7 @@ def test_forbidding_modes_hide_nothing(abuse):
     )
 
 
+@both_tiers
 def test_odd_names_survive(abuse):
     """Names of spaces, newlines, dashes, quotes, colons and bytes that are no text come through, the latter escaped."""
     _, changes = abuse("touch -- $'a\\nb' ' ' '-rf' 'x:y,z\\' $'\\xff\\xfe' '\"'", changes=True)
@@ -426,6 +431,7 @@ def test_odd_names_survive(abuse):
     assert names == {"a\nb", " ", "-rf", "x:y,z\\", "\\xff\\xfe", '"'}
 
 
+@both_tiers
 def test_a_link_to_the_host_is_read_as_a_link(abuse, host):
     """A link where a result is expected is reported as such and never followed."""
     path = f"{host['state']}/credentials"
@@ -434,12 +440,14 @@ def test_a_link_to_the_host_is_read_as_a_link(abuse, host):
     assert all(SECRET.encode() not in getattr(node, "data", b"") for node in changes.nodes.values())
 
 
+@both_tiers
 def test_a_fifo_as_result_does_not_hang(abuse):
     """A fifo or socket in the place of a file is reported as something special, at once."""
     _, changes = abuse("rm names; mkfifo names; python3 -I -c 'import socket; socket.socket(1).bind(\"s\")'", changes=True)
     assert changes.nodes["/srv/app/names"] == Link(target="") and changes.nodes["/srv/app/s"] == Link(target="")
 
 
+@both_tiers
 def test_destroying_everything_harms_only_the_episode(abuse):
     """rm -rf / leaves a box in which commands still start, and every file of the state is reported as removed."""
     result, changes = abuse("rm -rf --one-file-system --no-preserve-root / 2>/dev/null; echo gone > /tmp/gone", changes=True)
@@ -447,6 +455,7 @@ def test_destroying_everything_harms_only_the_episode(abuse):
     assert all(changes.nodes[path] is None for path in STATE.nodes)
 
 
+@both_tiers
 def test_the_working_directory_may_be_anything(sandbox):
     """A working directory that was removed, made a link out, or forbidden does not stop the next command."""
     for command in (
@@ -460,6 +469,7 @@ def test_the_working_directory_may_be_anything(sandbox):
             assert box.run("echo here").stdout == b"here\n"
 
 
+@both_tiers
 def test_a_box_without_a_shell_answers_with_a_result(sandbox):
     """When the agent has destroyed the loader's links on purpose, later commands fail; the sandbox does not."""
     with sandbox.open(STATE, TIGHT) as box:
@@ -468,6 +478,7 @@ def test_a_box_without_a_shell_answers_with_a_result(sandbox):
         assert box.changes().complete
 
 
+@both_tiers
 def test_a_full_box_still_runs_commands(sandbox):
     """With disk and inodes used up, commands run and the box can be read and closed."""
     with sandbox.open(STATE, TIGHT) as box:

@@ -9,9 +9,9 @@ import pytest
 
 from edgeevo.domain import Changes, Directory, File, LimitHit, Limits, Link, State
 from edgeevo.errors import SandboxError, TaskError
-from tests.sandbox.conftest import STATE, TIGHT, descendants, only_the_spare_is_mounted, settled
+from tests.sandbox.conftest import STATE, TIGHT, both_tiers, descendants, only_the_spare_is_mounted, settled
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, both_tiers]
 
 
 def test_a_command_has_its_directory_home_user_and_plain_surroundings(box):
@@ -172,7 +172,7 @@ def test_a_prepared_box_is_as_fresh_as_any(sandbox):
     """The box that is kept ready for the next attempt has the right limits and nothing of the attempt before."""
     for size in (1 << 20, 1 << 20, 3 << 20, 3 << 20):
         with sandbox.open(STATE, Limits(disk_bytes=size)) as box:
-            assert box.run("ls; df -B1 --output=size /tmp | tail -1; echo x > left; rm names").stdout.decode().split() == [
+            assert box.run("ls; df -B1 --output=avail /tmp | tail -1; echo x > left; rm names").stdout.decode().split() == [
                 "conf",
                 "current",
                 "names",

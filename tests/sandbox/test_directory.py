@@ -9,9 +9,9 @@ import pytest
 
 from edgeevo.domain import Changes, File, Limits, Link
 from edgeevo.errors import RefusedError, SandboxError
-from tests.sandbox.conftest import descendants, settled
+from tests.sandbox.conftest import both_tiers, descendants, settled
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, both_tiers]
 
 
 @pytest.fixture

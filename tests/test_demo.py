@@ -1,0 +1,62 @@
+"""edgeevo.demo: interrupted at any moment it leaves nothing behind. Nights and audits are rehearsed, the model and the sandbox are real."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from edgeevo.demo import real_tasks
+from edgeevo.host import descendants
+
+ROOT = Path(__file__).resolve().parents[1]
+REHEARSED = (
+    "daemon.night_module=edgeevo.rehearsal",
+    "daemon.audit_module=edgeevo.rehearsal",
+    "night.rehearsal_seconds=3",
+    "audit.tasks=12",
+)
+PROC = Path("/proc")
+
+
+def alive(pid: int) -> bool:
+    try:
+        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.model
+@pytest.mark.sandbox
+@pytest.mark.parametrize(("number", "marker"), [(signal.SIGINT, "State in"), (signal.SIGINT, "> Count"), (signal.SIGTERM, "\\$ ")])
+def test_interrupting_the_demo_leaves_nothing_behind(number: signal.Signals, marker: str) -> None:
+    """Ctrl-C (or TERM) while it starts, while the model thinks, while a command ran: no process, no mount, no runtime directory."""
+    before = (PROC / "mounts").read_text()
+    demo = subprocess.Popen([sys.executable, "-u", "-m", "edgeevo.demo", *REHEARSED], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert demo.stdout is not None
+    for line in demo.stdout:
+        if re.search(marker, line):
+            break
+    time.sleep(0.3)
+    family = descendants(PROC, [demo.pid])
+    demo.send_signal(number)
+    rest = demo.stdout.read()
+    assert demo.wait(15) == 130
+    assert "nothing is left running" in rest
+    deadline = time.monotonic() + 5
+    while any(alive(pid) for pid in family) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert [pid for pid in family if alive(pid)] == []
+    assert (PROC / "mounts").read_text() == before
+
+
+def test_the_three_tasks_work_where_they_are_told(tmp_path: Path) -> None:
+    """Each task names its directory and has a check."""
+    tasks = real_tasks(tmp_path)
+    assert len(tasks) == 3
+    assert all(task.directory == str(tmp_path) and task.check and str(tmp_path) in task.instruction for task in tasks)
