@@ -60,12 +60,12 @@ def founder(program: Program) -> Environment:
 
 @cache
 def founders(groups: tuple[str, ...] = ()) -> tuple[Environment, ...]:
-    """Every founder: each opener of the vocabulary in the practice scenario that its hash prefers, in order of hash."""
+    """Every founder: the practice programs of one link; each opener of these groups once, in order of hash, before any comes twice."""
     by_link: dict[ProgramLink, list[Program]] = {}
-    for program in singles(Split.PRACTICE, groups):
+    for program in sorted(singles(Split.PRACTICE, groups), key=lambda p: derive_seed("founder", p.structure)):
         by_link.setdefault(program.links[0], []).append(program)
-    chosen = [min(programs, key=lambda p: derive_seed("founder scenario", p.structure)) for programs in by_link.values()]
-    return tuple(founder(p) for p in sorted(chosen, key=lambda p: derive_seed("founder", p.structure)))
+    rounds = max((len(programs) for programs in by_link.values()), default=0)
+    return tuple(founder(programs[i]) for i in range(rounds) for programs in by_link.values() if i < len(programs))
 
 
 def held_out_tasks(split: Split, seed: int, count: int, groups: tuple[str, ...] = ()) -> tuple[Task, ...]:

@@ -16,7 +16,7 @@ from edgeevo.errors import TaskError
 from edgeevo.events import Source
 
 MAX_SOURCE_SHARE = {Source.ORACLE: 1.0, Source.SUCCESS: 0.5, Source.REPLAY: 0.3}
-MAX_SKILL_SHARE = 0.05
+MAX_SKILL_SHARE = 0.15
 
 
 class Example(Value):
@@ -32,8 +32,8 @@ def practice_tasks(environments: Sequence[Environment], seed: int, count: int, s
 
     Every task has a seed of its own, derived from the environment and its turn, so that asking for more only adds to the end.
     """
-    one = [e for e in environments if len(e.program.links) == 1 and not e.program.hazards]
-    more = [e for e in environments if len(e.program.links) > 1 or e.program.hazards]
+    one = [e for e in environments if len(e.program.links) == 1]
+    more = [e for e in environments if len(e.program.links) > 1]
     wanted = count if not more else round(count * singles_share) if one else 0
     tasks = _rounds(one, seed, wanted) + _rounds(more, seed, count - wanted)
     Random(derive_seed("order of examples", seed)).shuffle(tasks)

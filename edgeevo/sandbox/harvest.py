@@ -4,7 +4,7 @@ Everything read here is hostile: trees may be thousands deep, files huge or spar
 Each entry is opened by its last name relative to its directory's descriptor with openat2 (BENEATH, NO_SYMLINKS, NO_MAGICLINKS).
 
 Of an overlay only the upper layer is walked, with its whiteouts and opaque directories; a copy is walked as a whole, which its quota
-bounds, and what it lacks was removed. Times prove nothing there (a mapped file is written without a trace): every file is compared.
+bounds, and what it lacks was removed. Times prove nothing there (a mapped file is written without a trace): every content is compared.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from typing import Self
+from typing import NamedTuple
 
 from edgeevo.domain import Changes, Directory, File, Link, Node
 from edgeevo.sandbox import kernel
-from edgeevo.sandbox.layers import CHUNK_BYTES, OPAQUE, CopiedLayer, Layer
+from edgeevo.sandbox.layers import CHUNK_BYTES, OPAQUE, CopiedLayer, Layer, OverlayLayer, new_digest
 from edgeevo.sandbox.laying import SPECIAL_TARGET
 from edgeevo.sandbox.namespace import SYSTEM_PLACES
 
@@ -57,31 +57,36 @@ def harvest(layers: Sequence[Layer]) -> Changes:
     places = frozenset(os.fsencode(layer.prefix) for layer in layers if layer.prefix)
     try:
         for layer in layers:
-            with _Initial(layer) as initial:
+            initial = _Record(layer) if isinstance(layer, CopiedLayer) else _Lowers(layer)
+            try:
                 _Walk(found, layer, initial, places).run()
+            finally:
+                initial.close()
     except _BoundReachedError:
         found.complete = False
     return Changes(nodes=found.nodes, complete=found.complete)
 
 
-class _Initial:
-    """The initial tree of a layer: the union of its lower directories, never read through a link."""
+class _Before(NamedTuple):
+    """An entry as it was: its st_mode and size, and where to find the rest."""
 
-    def __init__(self, layer: Layer) -> None:
-        self._stand_ins = layer.stand_ins if isinstance(layer, CopiedLayer) else {}
+    mode: int
+    size: int
+    root: int = -1
+
+
+class _Lowers:
+    """The initial tree of an overlay: the union of its lower directories, never read through a link."""
+
+    def __init__(self, layer: OverlayLayer) -> None:
         self._roots = [os.open(lower, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for lower in layer.lowers]
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         for root in self._roots:
             os.close(root)
 
-    def status(self, relative: bytes) -> tuple[int, os.stat_result] | None:
-        """The descriptor of the topmost directory that holds this path, and its status there; of a stand-in, what was put in its place."""
-        if self._stand_ins and (stand_in := self._stand_ins.get(relative)) is not None:
-            return -1, stand_in
+    def find(self, relative: bytes) -> _Before | None:
+        """What the topmost directory that holds this path has there."""
         for root in self._roots:
             try:
                 fd = kernel.open_beneath(root, relative, os.O_PATH | os.O_NOFOLLOW)
@@ -89,20 +94,20 @@ class _Initial:
                 continue
             status = os.fstat(fd)
             os.close(fd)
-            return root, status
+            return _Before(status.st_mode, status.st_size, root)
         return None
 
-    def link(self, root: int, relative: bytes) -> bytes:
+    def target(self, before: _Before, relative: bytes) -> bytes:
         """Target of a link."""
-        fd = kernel.open_beneath(root, relative, os.O_PATH | os.O_NOFOLLOW)
+        fd = kernel.open_beneath(before.root, relative, os.O_PATH | os.O_NOFOLLOW)
         try:
             return os.readlink(b"", dir_fd=fd)
         finally:
             os.close(fd)
 
-    def equals(self, root: int, relative: bytes, other: int) -> bool:
+    def equals(self, before: _Before, relative: bytes, other: int) -> bool:
         """Whether a file has the content of an open one of the same size."""
-        fd = kernel.open_beneath(root, relative, os.O_RDONLY | os.O_NONBLOCK)
+        fd = kernel.open_beneath(before.root, relative, os.O_RDONLY | os.O_NONBLOCK)
         try:
             while True:
                 ours, theirs = _read(fd, CHUNK_BYTES), _read(other, CHUNK_BYTES)
@@ -114,12 +119,10 @@ class _Initial:
             os.close(fd)
 
     def names(self, relative: bytes) -> Iterator[bytes]:
-        """Entries of a directory; none below a stand-in, whatever the place of it holds."""
-        if relative in self._stand_ins:
-            return
+        """Entries of a directory."""
         for root in self._roots:
             try:
-                fd = kernel.open_beneath(root, relative or b".", os.O_RDONLY | os.O_DIRECTORY)
+                fd = kernel.open_beneath(root, relative, os.O_RDONLY | os.O_DIRECTORY)
             except OSError:
                 continue
             try:
@@ -128,14 +131,43 @@ class _Initial:
                 os.close(fd)
 
 
+class _Record:
+    """The initial tree of a copy, as it was recorded when it was made."""
+
+    def __init__(self, layer: CopiedLayer) -> None:
+        self._layer = layer
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def find(self, relative: bytes) -> _Before | None:
+        """What was made at this path."""
+        made = self._layer.made.get(relative)
+        return None if made is None else _Before(made.mode, made.size)
+
+    def target(self, _: _Before, relative: bytes) -> bytes:
+        """Target of a link."""
+        return self._layer.made[relative].content
+
+    def equals(self, _: _Before, relative: bytes, other: int) -> bool:
+        """Whether a file had the content of an open one of the same size."""
+        digest = new_digest()
+        while chunk := os.read(other, CHUNK_BYTES):
+            digest.update(chunk)
+        return digest.digest() == self._layer.made[relative].content
+
+    def names(self, relative: bytes) -> set[bytes]:
+        """Entries of a directory."""
+        return self._layer.names.get(relative, set())
+
+
 class _Walk:
     """One walk over the writable tree of a layer."""
 
-    def __init__(self, found: _Harvest, layer: Layer, initial: _Initial, places: frozenset[bytes]) -> None:
+    def __init__(self, found: _Harvest, layer: Layer, initial: _Lowers | _Record, places: frozenset[bytes]) -> None:
         self._found, self._initial, self._places = found, initial, places
         self._prefix = os.fsencode(layer.prefix)
         self._copied = isinstance(layer, CopiedLayer)
-        self._links = layer.links if isinstance(layer, CopiedLayer) else {}
         self._top = layer.merged if isinstance(layer, CopiedLayer) else layer.upper
 
     def run(self) -> None:
@@ -160,19 +192,15 @@ class _Walk:
             if path in self._places:
                 continue  # the mount point of another layer
             status = os.stat(name, dir_fd=here, follow_symlinks=False)
-            if self._links.get(relative) == status.st_ino:
-                continue
-            before = self._initial.status(relative)
-            if before is not None and stat.S_ISDIR(before[1].st_mode) and not stat.S_ISDIR(status.st_mode):
+            before = self._initial.find(relative)
+            if before is not None and stat.S_ISDIR(before.mode) and not stat.S_ISDIR(status.st_mode):
                 self._note_removed(relative, depth)
             if stat.S_ISDIR(status.st_mode):
                 self._walk_directory(here, name, relative, depth, before, status)
             else:
                 self._note_entry(here, name, relative, before, status)
 
-    def _note_entry(
-        self, here: int, name: bytes, relative: bytes, before: tuple[int, os.stat_result] | None, status: os.stat_result
-    ) -> None:
+    def _note_entry(self, here: int, name: bytes, relative: bytes, before: _Before | None, status: os.stat_result) -> None:
         """Note an entry that is no directory, if it differs."""
         path = self._path(relative)
         if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0 and not self._copied:  # a whiteout
@@ -180,21 +208,19 @@ class _Walk:
                 self._found.note(path, None)
         elif stat.S_ISLNK(status.st_mode):
             target = os.readlink(name, dir_fd=here)
-            if before is None or not stat.S_ISLNK(before[1].st_mode) or self._initial.link(before[0], relative) != target:
+            if before is None or not stat.S_ISLNK(before.mode) or self._initial.target(before, relative) != target:
                 self._found.note(path, Link(target=target.decode("utf-8", "backslashreplace")))
         elif stat.S_ISREG(status.st_mode):
             self._note_file(here, name, relative, before)
-        elif before is None or stat.S_IFMT(before[1].st_mode) != stat.S_IFMT(status.st_mode):
+        elif before is None or stat.S_IFMT(before.mode) != stat.S_IFMT(status.st_mode):
             self._found.note(path, Link(target=SPECIAL_TARGET))
 
-    def _walk_directory(
-        self, here: int, name: bytes, relative: bytes, depth: int, before: tuple[int, os.stat_result] | None, status: os.stat_result
-    ) -> None:
+    def _walk_directory(self, here: int, name: bytes, relative: bytes, depth: int, before: _Before | None, status: os.stat_result) -> None:
         path = self._path(relative)
-        was_directory = before is not None and stat.S_ISDIR(before[1].st_mode)
+        was_directory = before is not None and stat.S_ISDIR(before.mode)
         mode = stat.S_IMODE(status.st_mode)
         is_skeleton_of_place = any(place.startswith(path + b"/") for place in self._places)
-        if not is_skeleton_of_place and (before is None or not was_directory or stat.S_IMODE(before[1].st_mode) != mode):
+        if not is_skeleton_of_place and (before is None or not was_directory or stat.S_IMODE(before.mode) != mode):
             self._found.note(path, Directory(mode=mode))
         if depth >= MAX_DEPTH:
             self._found.complete = False
@@ -207,16 +233,15 @@ class _Walk:
         finally:
             os.close(fd)
 
-    def _note_file(self, here: int, name: bytes, relative: bytes, before: tuple[int, os.stat_result] | None) -> None:
+    def _note_file(self, here: int, name: bytes, relative: bytes, before: _Before | None) -> None:
         fd = kernel.open_beneath(here, name, os.O_RDONLY | os.O_NONBLOCK)
         with open(fd, "rb", buffering=0):
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
                 return
             mode, size = stat.S_IMODE(status.st_mode), status.st_size
-            same = before is not None and stat.S_ISREG(before[1].st_mode) and before[1].st_size == size
-            if same and before is not None and stat.S_IMODE(before[1].st_mode) == mode:
-                if not size or self._initial.equals(before[0], relative, fd):
+            if before is not None and before.mode == status.st_mode and before.size == size:
+                if self._initial.equals(before, relative, fd):
                     return
                 os.lseek(fd, 0, os.SEEK_SET)
             if not self._found.take(size):
@@ -229,8 +254,8 @@ class _Walk:
         for name in sorted(set(self._initial.names(relative)) - kept):
             child = relative + b"/" + name if relative else name
             self._found.note(self._path(child), None)
-            before = self._initial.status(child)
-            if before is not None and stat.S_ISDIR(before[1].st_mode):
+            before = self._initial.find(child)
+            if before is not None and stat.S_ISDIR(before.mode):
                 if depth >= MAX_DEPTH:
                     self._found.complete = False
                     return

@@ -7,10 +7,11 @@ directories.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from edgeevo.domain import Value
 from edgeevo.errors import SandboxError
@@ -103,18 +104,27 @@ class OverlayLayer:
         kernel.mount("box", self.merged, "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
 
 
+class Made(NamedTuple):
+    """One copied entry: its whole st_mode, its size in bytes, and a file's digest or a link's target."""
+
+    mode: int
+    size: int
+    content: bytes
+
+
 class CopiedLayer:
     """The union of `lowers` (first on top) copied into `merged`: files, modes, links and times; all of it belongs to the box's user.
 
-    What can't be copied has an empty stand-in, whose status is kept in `stand_ins` by relative path: files and directories that our user
+    What was copied is recorded by relative path in `made`, and the names in each directory in `names`: a real directory may change while
+    the box is open, and that is no change of the box. What can't be copied has an empty stand-in: files and directories that our user
     may not read (mode 000), devices (likewise), and mount points (an empty directory).
     Raises SandboxError, with `what` as the subject, when it takes more than `max_bytes` (in whole pages), 50,000 entries or 48 levels.
     """
 
     def __init__(self, base: str, name: str, lowers: tuple[str, ...], prefix: str, *, what: str, max_bytes: int) -> None:
         self.lowers, self.prefix, self.merged = lowers, prefix, f"{base}/{name}"
-        self.stand_ins: dict[bytes, os.stat_result] = {}
-        self.links: dict[bytes, int] = {}  # inodes of the links that we made: a link can't be altered, only replaced
+        self.made: dict[bytes, Made] = {}
+        self.names: dict[bytes, set[bytes]] = {b"": set()}
         self._what, self._max_bytes = what, max_bytes
         self._bytes = self._entries = 0
         os.mkdir(self.merged, 0o700)
@@ -140,44 +150,43 @@ class CopiedLayer:
             status = os.stat(name, dir_fd=source, follow_symlinks=False)
             self._count(relative, 0)
             mode, times = stat.S_IMODE(status.st_mode), (status.st_atime_ns, status.st_mtime_ns)
-            existing = _status(target, name)
-            if existing is not None and not (stat.S_ISDIR(existing.st_mode) and stat.S_ISDIR(status.st_mode)):
-                _remove(target, name, existing)  # of a lower layer, made by us a moment ago
+            existing = self.made.get(relative)
+            if existing is not None and not (stat.S_ISDIR(existing.mode) and stat.S_ISDIR(status.st_mode)):
+                self._remove(target, name, relative)  # of a lower layer, made by us a moment ago
+            content = b""
             if stat.S_ISDIR(status.st_mode):
                 mode = self._copy_directory(source, target, name, relative, depth, device, status)
             elif stat.S_ISLNK(status.st_mode):
-                os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
+                content = os.readlink(name, dir_fd=source)
+                os.symlink(content, name, dir_fd=target)
             elif stat.S_ISREG(status.st_mode):
-                mode = self._copy_file(source, target, name, relative, mode)
+                mode, content = self._copy_file(source, target, name, relative, mode)
             elif stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
-                mode = self._stand_in_for_file(target, name, relative)
+                mode, content = _stand_in_for_file(target, name)
             else:  # a fifo or a socket
                 os.mknod(name, status.st_mode, dir_fd=target)
             if not stat.S_ISLNK(status.st_mode):
                 os.chmod(name, mode, dir_fd=target)
-                self.links.pop(relative, None)
-            else:
-                self.links[relative] = os.stat(name, dir_fd=target, follow_symlinks=False).st_ino
             os.utime(name, ns=times, dir_fd=target, follow_symlinks=False)
-            if relative in self.stand_ins:
-                self.stand_ins[relative] = os.stat(name, dir_fd=target, follow_symlinks=False)
+            made = os.stat(name, dir_fd=target, follow_symlinks=False)
+            self.made[relative] = Made(made.st_mode, made.st_size, content)
+            self.names[inside].add(name)
 
     def _copy_directory(
         self, source: int, target: int, name: bytes, relative: bytes, depth: int, device: int, status: os.stat_result
     ) -> int:
         """Copy with everything in it; gives the mode that the copy shall have."""
-        if _status(target, name) is None:
+        if relative not in self.names:
             os.mkdir(name, 0o700, dir_fd=target)
+            self.names[relative] = set()
         mode = stat.S_IMODE(status.st_mode)
         if not self.prefix and relative in SYSTEM_PLACES:
             return mode  # the mount point is all that a box sees of it
         if status.st_dev != device:
-            self.stand_ins[relative] = status
             return mode
         try:
             inner = kernel.open_beneath(source, name, os.O_RDONLY | os.O_DIRECTORY)
         except PermissionError:
-            self.stand_ins[relative] = status
             return 0
         inner_target = kernel.open_beneath(target, name, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -187,27 +196,36 @@ class CopiedLayer:
             os.close(inner_target)
         return mode
 
-    def _copy_file(self, source: int, target: int, name: bytes, relative: bytes, mode: int) -> int:
+    def _copy_file(self, source: int, target: int, name: bytes, relative: bytes, mode: int) -> tuple[int, bytes]:
+        """Copy; gives the mode that the copy shall have, and the digest of its content."""
+        digest = new_digest()
         try:
             fd = kernel.open_beneath(source, name, os.O_RDONLY | os.O_NONBLOCK)
         except PermissionError:
-            return self._stand_in_for_file(target, name, relative)
+            return _stand_in_for_file(target, name)
         copy = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target)
         try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise self._refusal(relative, "was changed while it was copied")
             while chunk := os.read(fd, CHUNK_BYTES):  # counted as it comes: the file may be growing
                 self._count(relative, len(chunk))
-                os.write(copy, chunk)
+                digest.update(chunk)
+                left = memoryview(chunk)
+                while left:
+                    left = left[os.write(copy, left) :]
         finally:
             os.close(fd)
             os.close(copy)
-        return mode
+        return mode, digest.digest()
 
-    def _stand_in_for_file(self, target: int, name: bytes, relative: bytes) -> int:
-        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target))
-        self.stand_ins[relative] = os.stat(name, dir_fd=target, follow_symlinks=False)
-        return 0
+    def _remove(self, target: int, name: bytes, relative: bytes) -> None:
+        if relative in self.names:
+            shutil.rmtree(os.fsdecode(name), dir_fd=target)
+        else:
+            os.unlink(name, dir_fd=target)
+        for kept in (self.made, self.names):
+            for path in [path for path in kept if path == relative or path.startswith(relative + b"/")]:
+                del kept[path]
 
     def _count(self, relative: bytes, size: int) -> None:
         self._bytes += -(-size // PAGE_BYTES) * PAGE_BYTES
@@ -228,15 +246,11 @@ class CopiedLayer:
 Layer = OverlayLayer | CopiedLayer
 
 
-def _status(directory: int, name: bytes) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=directory, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
+def new_digest() -> hashlib.blake2b:
+    """The hash by which contents are compared."""
+    return hashlib.blake2b(digest_size=32)
 
 
-def _remove(directory: int, name: bytes, status: os.stat_result) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        shutil.rmtree(os.fsdecode(name), dir_fd=directory)
-    else:
-        os.unlink(name, dir_fd=directory)
+def _stand_in_for_file(target: int, name: bytes) -> tuple[int, bytes]:
+    os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target))
+    return 0, new_digest().digest()

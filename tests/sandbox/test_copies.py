@@ -121,6 +121,18 @@ def test_a_copied_directory_keeps_modes_links_times_and_special_files(sandbox, t
     assert changes == Changes(nodes={})
 
 
+def test_what_others_do_to_the_directory_meanwhile_is_no_change(sandbox, tmp_path):
+    """Changes are counted from what was copied: a file that is edited, made or removed outside while the box is open isn't among them."""
+    for name in ("edited", "removed", "kept"):
+        (tmp_path / name).write_text("before\n")
+    with sandbox.open_directory(tmp_path) as box:
+        (tmp_path / "edited").write_text("after!\n")
+        (tmp_path / "removed").unlink()
+        (tmp_path / "new").write_text("x")
+        box.run("echo mine > kept")
+        assert box.changes().nodes == {f"{tmp_path}/kept": File(data=b"mine\n")}
+
+
 @needs_root
 def test_what_may_not_be_read_has_a_stand_in(sandbox, tmp_path):
     """Files and directories of others that the directory's owner can't read are there, can't be read, and are no change until replaced."""

@@ -1,0 +1,247 @@
+"""What is lost when everything is killed? The same miniature night on real weights: undisturbed, killed at every event, killed at random.
+
+    python benchmarks/crash.py [--quick] [--json FILE]
+
+SIGKILL hits the daemon after every event that it recorded, and then, in another run, the daemon, the night, the trainer or the model worker at
+random instants. Counted are recorded events that were lost or changed, processes and mounts left behind, and decisions that differ from those
+of the undisturbed night. Needs the model in .cache/models (`make setup` puts it there).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from edgeevo.config import load
+from edgeevo.control import NightAsked, StatusAsked, ask, call
+from edgeevo.errors import EdgeevoError
+from edgeevo.store.figures import wilson
+
+ROOT = Path(__file__).resolve().parents[1]
+NIGHT_SECONDS = 900
+GONE_SECONDS = 10
+KILLS, KILLS_QUICK = 20, 4
+CONFIG = """
+version = 1
+[daemon]
+state_dir = "{state}"
+runtime_dir = "{state}"
+tick_seconds = 0.2
+[model]
+models_dir = "{models}"
+[idle]
+enter_dwell_seconds = 86400.0
+[night]
+groups = ["grep", "count_lines", "head"]
+lineages = 3
+generations = 1
+practice_groups = 2
+group_attempts = 2
+examples = 12
+exam_pairs = 32
+checkpoint_seconds = 1.0
+"""
+
+
+class Box:
+    """A daemon on a state directory of its own."""
+
+    def __init__(self, state: Path) -> None:
+        self.state, self.file = state, state / "config.toml"
+        state.mkdir()
+        self.file.write_text(CONFIG.format(state=state, models=ROOT / ".cache" / "models"), encoding="utf-8")
+        self.loaded = load(self.file)
+        self.daemon: subprocess.Popen[bytes] | None = None
+        self.left: set[int] = set()
+
+    def start(self) -> None:
+        """Start the daemon; it goes on with an unfinished night by itself."""
+        boot = "from edgeevo.cli import main; main()"
+        self.daemon = subprocess.Popen([sys.executable, "-c", boot, "--config", str(self.file), "daemon"], cwd=ROOT, stderr=subprocess.DEVNULL)
+        self.until(lambda: bool(ask(self.loaded.socket, StatusAsked(), timeout_seconds=5)), 60)
+
+    @staticmethod
+    def until(holds: Callable[[], bool], seconds: float) -> None:
+        """Wait for something; SystemExit when it doesn't come."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            try:
+                if holds():
+                    return
+            except EdgeevoError:
+                pass
+            time.sleep(0.02)
+        raise SystemExit("it never came to that")
+
+    def family(self) -> dict[str, list[int]]:
+        """Process ids below the daemon by what they are."""
+        if self.daemon is None or self.daemon.poll() is not None:
+            return {}
+        found: dict[str, list[int]] = {"daemon": [self.daemon.pid]}
+        for child in psutil.Process(self.daemon.pid).children(recursive=True):
+            try:
+                words = " ".join(child.cmdline())
+            except psutil.Error:
+                continue
+            for name in ("edgeevo.night", "edgeevo.learning.trainer", "edgeevo.agent.serve"):
+                if name in words:
+                    found.setdefault(name, []).append(child.pid)
+            found.setdefault("all", []).append(child.pid)
+        return found
+
+    def kill(self, pid: int) -> None:
+        """SIGKILL one of the family; when it was the daemon, remember who outlives it for more than some seconds."""
+        family = self.family()
+        os.kill(pid, signal.SIGKILL)
+        if self.daemon is not None and pid == self.daemon.pid:
+            self.daemon.wait()
+            deadline = time.monotonic() + GONE_SECONDS
+            rest = set(family.get("all", []))
+            while rest and time.monotonic() < deadline:
+                rest = {p for p in rest if psutil.pid_exists(p) and psutil.Process(p).status() != psutil.STATUS_ZOMBIE}
+                time.sleep(0.02)
+            self.left |= rest
+
+    def recorded(self) -> list[tuple[int, str, bytes]]:
+        """The events on disk, in order."""
+        connection = sqlite3.connect(f"file:{self.loaded.database}?mode=ro", uri=True)
+        try:
+            return connection.execute("select seq, kind, body from events order by seq").fetchall()
+        finally:
+            connection.close()
+
+    def ended(self) -> bool:
+        """Whether the night is over."""
+        return any(kind == "night_ended" for _, kind, _ in self.recorded())
+
+    def ask_for_a_night(self) -> None:
+        """Ask and do not wait for the end."""
+        for _ in call(self.loaded.socket, NightAsked()):
+            return
+
+
+def decisions(events: list[tuple[int, str, bytes]]) -> list[Any]:
+    """What was decided: environments, examples, outcomes and the judgement, without times and losses."""
+    out: list[Any] = []
+    for _, kind, body in events:
+        said = json.loads(body)
+        if kind in ("environment_admitted", "environment_rejected"):
+            out.append((kind, said["environment"], said.get("place", 0), said.get("reason", "")))
+        elif kind == "examples_selected":
+            out.append((kind, said["examples_id"]))
+        elif kind == "evaluated":
+            out.append((kind, said["set_id"], said.get("part", 0), [(o["task_id"], o.get("passed", False)) for o in said["outcomes"]]))
+        elif kind == "adapter_judged":
+            out.append((kind, said["judgement"]["decision"], said["judgement"].get("wins", 0), said["judgement"].get("losses", 0)))
+    return out
+
+
+def run(state: Path, disturb: Callable[[Box, list[int]], None]) -> tuple[Box, int, int]:
+    """One night; `disturb(box, kills)` may kill. Returns the box, how many kills there were, and how many recorded events changed or went."""
+    box, lost = Box(state), 0
+    box.start()
+    box.ask_for_a_night()
+    kills: list[int] = []
+    known: list[tuple[int, str, bytes]] = []
+    deadline = time.monotonic() + NIGHT_SECONDS
+    while not box.ended():
+        if time.monotonic() > deadline:
+            raise SystemExit("the night does not end")
+        disturb(box, kills)
+        if box.daemon is not None and box.daemon.poll() is not None:
+            box.start()
+        now = box.recorded()
+        lost += sum(a != b for a, b in zip(known, now, strict=False)) + max(0, len(known) - len(now))
+        known = now
+        time.sleep(0.02)
+    if box.daemon is not None:
+        box.daemon.terminate()
+        box.daemon.wait(30)
+    return box, len(kills), lost
+
+
+def at_every_event(box: Box, kills: list[int]) -> None:
+    """Kill the daemon once for each number of recorded events."""
+    count = len(box.recorded())
+    if count and count not in kills and box.daemon is not None:
+        kills.append(count)
+        box.kill(box.daemon.pid)
+
+
+def at_random(total: int) -> Callable[[Box, list[int]], None]:
+    """Kill one of the family now and then, `total` times."""
+    dice = random.Random(20)
+    due = [time.monotonic() + dice.uniform(0.5, 6)]
+
+    def disturb(box: Box, kills: list[int]) -> None:
+        if len(kills) >= total or time.monotonic() < due[0]:
+            return
+        due[0] = time.monotonic() + dice.uniform(0.5, 6)
+        family = box.family()
+        names = [name for name in family if name != "all"]
+        if names:
+            kills.append(len(kills))
+            try:
+                box.kill(dice.choice(family[dice.choice(names)]))
+            except (ProcessLookupError, psutil.Error):
+                return
+
+    return disturb
+
+
+def main() -> None:
+    """Measure and write the claims."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    mounts = Path("/proc/mounts").read_text(encoding="utf-8")
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        calm, _, _ = run(Path(folder) / "calm", lambda _box, _kills: None)
+        wanted = decisions(calm.recorded())
+        plans = [("at random", at_random(KILLS_QUICK if options.quick else KILLS))]
+        if not options.quick:
+            plans.insert(0, ("at every event", at_every_event))
+        for name, disturb in plans:
+            started = time.monotonic()
+            box, kills, lost = run(Path(folder) / name.replace(" ", "-"), disturb)
+            same = decisions(box.recorded()) == wanted
+            rows.append({"plan": name, "kills": kills, "lost": lost, "left": len(box.left), "differs": not same, "seconds": time.monotonic() - started})
+            print(rows[-1], flush=True)
+    mounts_left = Path("/proc/mounts").read_text(encoding="utf-8") != mounts
+    kills = sum(int(row["kills"]) for row in rows)
+    figures = {
+        "recorded events lost or changed by SIGKILL": sum(int(row["lost"]) for row in rows),
+        "processes left behind by SIGKILL": sum(int(row["left"]) for row in rows),
+        "mounts left behind by SIGKILL": int(mounts_left),
+        "disturbed nights whose decisions differ": sum(bool(row["differs"]) for row in rows),
+    }
+    for claim, figure in figures.items():
+        print(f"{claim}: {figure} ({kills} kills)")
+    if options.json:
+        raw = options.json.with_suffix(".rows.jsonl")
+        raw.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        claims = [
+            {"claim": claim, "figure": figure, "unit": "count", "op": "<=", "target": 0, "against": "an undisturbed night of the same seed", "n": kills}
+            | {"interval": [figure, figure if figure else kills * wilson(0, max(1, kills))[1]], "rows": raw.name}
+            for claim, figure in figures.items()
+        ]
+        options.json.write_text(json.dumps(claims, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
