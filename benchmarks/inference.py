@@ -146,7 +146,7 @@ def main() -> None:
         model,
         threads=options.threads,
         sequences=GROUP,
-        context_tokens=GROUP * (PROMPT_TOKENS + REPLY_TOKENS) + PROMPT_TOKENS,
+        sequence_tokens=512,
         max_reply_tokens=REPLY_TOKENS,
     )
     rows = measure(engine, 3 if options.quick else 10)

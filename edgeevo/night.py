@@ -46,7 +46,7 @@ from edgeevo.sandbox import Sandbox, open_sandbox
 from edgeevo.worker import Worker, emit, requests
 
 PRACTICE_TEMPERATURE = 0.8
-SINGLES_SHARE = 0.5
+SINGLES_SHARE = 0.35
 WHOLE_PERCENT = 15
 SPARE_EXAMPLES = 1.15  # rendered for each one wanted: some drop out as duplicates or over a cap
 

@@ -1,7 +1,7 @@
 """Which sequence decodes what, when: batched generation over a cache of sequences. Knows no library; the engine is the Backend.
 
 Up to `sequences` replies are decoded in one batch. A prompt's tokens are computed once: a sequence that finished keeps its tokens until
-the room is needed, and a new prompt starts from whichever sequence, busy or finished, shares the longest beginning with it. So
+it is needed, and a new prompt starts from a copy of whichever sequence, busy or finished, shares the longest beginning with it. So
 attempts on one prompt, conversations that go on, and prompts with the same system text all cost only what is new in them.
 """
 
@@ -29,7 +29,7 @@ class Backend(Protocol):
         """Append (token, position, sequence, wanted) to the cache; logits (vocabulary,) of the wanted ones, in order."""
 
     def copy(self, source: int, target: int, tokens: int) -> None:
-        """Make `target` share the first `tokens` tokens of `source`."""
+        """Make `target` hold the first `tokens` tokens of `source` and nothing else."""
 
     def trim(self, sequence: int, tokens: int) -> None:
         """Forget all but the first `tokens` tokens of a sequence."""
@@ -49,7 +49,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Said:
-    """A reply in token ids, without the end marker; "length" also when the prompt did not fit."""
+    """A reply in token ids, without the end marker; "length" also when the prompt does not fit."""
 
     tokens: tuple[int, ...]
     finish: Finish
@@ -59,7 +59,6 @@ class Said:
 class _Sequence:
     number: int
     tokens: list[int] = field(default_factory=list)  # what the cache holds
-    cells: list[int] = field(default_factory=list)  # which cells hold it; shared ones have the same number
     job: int | None = None
     reply: list[int] = field(default_factory=list)
     pending: list[int] = field(default_factory=list)  # to be decoded in the next round
@@ -70,11 +69,10 @@ class _Sequence:
 class Decoder:
     """Generates replies; keeps what the cache holds between calls. `forget` when the network changes (another adapter)."""
 
-    def __init__(self, backend: Backend, *, sequences: int, context_tokens: int, max_reply_tokens: int) -> None:
-        self.backend, self.context_tokens, self.max_reply_tokens = backend, context_tokens, max_reply_tokens
+    def __init__(self, backend: Backend, *, sequences: int, sequence_tokens: int, max_reply_tokens: int) -> None:
+        self.backend, self.sequence_tokens, self.max_reply_tokens = backend, sequence_tokens, max_reply_tokens
         self._slots = [_Sequence(number) for number in range(sequences)]
         self._trunk = _Sequence(sequences)
-        self._cell = 0
         self._clock = 0
 
     def forget(self) -> None:
@@ -86,11 +84,11 @@ class Decoder:
         """One reply per job, in the same order."""
         said: list[Said | None] = [None] * len(jobs)
         for number, job in enumerate(jobs):
-            if len(job.prompt) + self.max_reply_tokens > self.context_tokens or not job.prompt:
+            if len(job.prompt) + self.max_reply_tokens > self.sequence_tokens or not job.prompt:
                 said[number] = Said((), "length")
         waiting = deque(sorted((n for n in range(len(jobs)) if said[n] is None), key=lambda n: jobs[n].prompt))
-        self._grow_trunk([jobs[n].prompt for n in waiting])
         try:
+            self._grow_trunk([jobs[n].prompt for n in waiting])
             self._rejoin(waiting, jobs)
             while waiting or any(slot.job is not None for slot in self._slots):
                 self._admit(waiting, jobs)
@@ -114,8 +112,6 @@ class Decoder:
         best = max(self._slots, key=lambda s: shared(s.tokens, wanted))
         if common - have < WORTH_WAITING_TOKENS:
             return
-        if not self._make_room(common + self.max_reply_tokens, keep=best):
-            return
         if shared(best.tokens, wanted) > have:
             self._take_over(best, self._trunk, shared(best.tokens, wanted))
         else:
@@ -123,7 +119,7 @@ class Decoder:
         start = len(self._trunk.tokens)
         if start < common:
             self.backend.decode([(wanted[i], i, self._trunk.number, False) for i in range(start, common)])
-            self._extend(self._trunk, wanted[start:])
+            self._trunk.tokens += wanted[start:]
 
     def _rejoin(self, waiting: deque[int], jobs: Sequence[Job]) -> None:
         """Conversations that go on get the sequence back that holds their beginning, before anybody else takes it."""
@@ -135,7 +131,8 @@ class Decoder:
                 return
             best = max(free, key=lambda s: shared(s.tokens, prompt))
             # Only where the sequence is used up whole: a mere common beginning is better copied and left to others.
-            if shared(best.tokens, prompt) >= len(best.tokens) - 1 and self._start(best, best, number, jobs[number]):
+            if shared(best.tokens, prompt) >= len(best.tokens) - 1:
+                self._start(best, best, number, jobs[number])
                 waiting.remove(number)
 
     def _admit(self, waiting: deque[int], jobs: Sequence[Job]) -> None:
@@ -154,65 +151,30 @@ class Decoder:
                 if source in free and source.tokens == list(prompt[: len(source.tokens)])
                 else min(free, key=lambda s: (len(s.tokens) > 0, s.used))
             )
-            if not self._start(target, source, number, jobs[number]):
-                return
+            self._start(target, source, number, jobs[number])
             waiting.remove(number)
             fresh.append(prompt)
 
-    def _start(self, target: _Sequence, source: _Sequence, number: int, job: Job) -> bool:
+    def _start(self, target: _Sequence, source: _Sequence, number: int, job: Job) -> None:
         have = min(shared(source.tokens, job.prompt), len(job.prompt) - 1)  # the last token is decoded again: its logits are needed
-        target.job = number  # neither it nor the source may be evicted to make room
-        if not self._make_room(len(job.prompt) - have + self.max_reply_tokens, keep=source):
-            target.job = None
-            return False
         self._take_over(source, target, have)
-        target.pending, target.reply = list(job.prompt[have:]), []
+        target.job, target.pending, target.reply = number, list(job.prompt[have:]), []
         target.dice = np.random.default_rng(job.seed) if job.temperature > 0 else None
         self._clock += 1
         target.used = self._clock
-        return True
-
-    # --- room in the cache --------------------------------------------------------------------------------------------
-
-    def _make_room(self, tokens: int, *, keep: _Sequence) -> bool:
-        """Forget finished sequences, the longest unused first, until `tokens` more fit; False when busy ones leave no room."""
-        while self._free_cells() < tokens:
-            idle = [s for s in (*self._slots, self._trunk) if s.job is None and s.tokens and s is not keep]
-            if not idle:
-                busy = any(s.job is not None and (s.reply or s.pending) for s in self._slots)
-                if busy or keep.job is not None or not keep.tokens:
-                    return False
-                idle = [keep]
-            self._cut(min(idle, key=lambda s: (s is self._trunk, s.used)), 0)
-        return True
-
-    def _free_cells(self) -> int:
-        everyone = (*self._slots, self._trunk)
-        held = len({cell for sequence in everyone for cell in sequence.cells})
-        promised = sum(
-            len(s.pending) + self.max_reply_tokens - len(s.reply) for s in self._slots if s.job is not None and (s.pending or s.reply)
-        )
-        return self.context_tokens - held - promised
 
     def _cut(self, sequence: _Sequence, tokens: int) -> None:
         self.backend.trim(sequence.number, tokens)
-        del sequence.tokens[tokens:], sequence.cells[tokens:]
-        if tokens == 0:
-            sequence.pending, sequence.reply = [], []
+        del sequence.tokens[tokens:]
 
     def _take_over(self, source: _Sequence, target: _Sequence, tokens: int) -> None:
         if source is target:
             self._cut(target, tokens)
-            return
-        self._cut(target, 0)
-        if tokens:
+        elif tokens == 0:
+            self._cut(target, 0)
+        else:
             self.backend.copy(source.number, target.number, tokens)
-            target.tokens, target.cells = source.tokens[:tokens], source.cells[:tokens]
-
-    def _extend(self, sequence: _Sequence, tokens: Sequence[int]) -> None:
-        sequence.tokens.extend(tokens)
-        sequence.cells.extend(range(self._cell, self._cell + len(tokens)))
-        self._cell += len(tokens)
+            target.tokens = source.tokens[:tokens]
 
     # --- one round ----------------------------------------------------------------------------------------------------
 
@@ -223,7 +185,7 @@ class Decoder:
             start = len(slot.tokens)
             items += [(token, start + i, slot.number, i == len(slot.pending) - 1) for i, token in enumerate(slot.pending)]
         for slot, logits in zip(active, self.backend.decode(items), strict=True):
-            self._extend(slot, slot.pending)
+            slot.tokens += slot.pending
             assert slot.job is not None
             token = choose(logits, jobs[slot.job].temperature, slot.dice)
             finish = self._judge(slot, token)

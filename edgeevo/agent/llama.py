@@ -50,7 +50,7 @@ def check_build(told: dict[str, str]) -> None:
 
 
 class Engine:
-    """One model file, one cache of `context_tokens` cells shared by up to `sequences` replies at once, at most one adapter in force."""
+    """One model file, up to `sequences` replies at once with `sequence_tokens` of cache each, at most one adapter in force."""
 
     def __init__(
         self,
@@ -58,8 +58,8 @@ class Engine:
         *,
         threads: int,
         base_sha256: str = "",
-        context_tokens: int = 4096,
-        sequences: int = 16,
+        sequences: int = 8,
+        sequence_tokens: int = 1024,
         max_reply_tokens: int = 64,
     ) -> None:
         """Load a file whose hash was verified by the caller; with `base_sha256`, adapters made for another base are refused.
@@ -77,20 +77,22 @@ class Engine:
             raise ModelError(f"model file {path.name} can't be loaded", hint="fetch it again: edgeevo model fetch")
         threads = max(1, min(threads, len(os.sched_getaffinity(0))))
         parameters = c.llama_context_default_params()
-        parameters.n_ctx, parameters.n_batch, parameters.n_ubatch = context_tokens, BATCH_TOKENS, PHYSICAL_BATCH_TOKENS
+        streams = sequences + 1  # and the trunk, see Decoder
+        parameters.n_ctx, parameters.n_batch, parameters.n_ubatch = streams * sequence_tokens, BATCH_TOKENS, PHYSICAL_BATCH_TOKENS
         parameters.n_outputs_max = parameters.n_outputs_max_per_seq = MAX_OUTPUTS
         parameters.n_threads = parameters.n_threads_batch = threads
-        parameters.n_seq_max, parameters.kv_unified = sequences + 1, True
+        # Not unified: in one common cache every token would attend, masked, to the cells of all the others.
+        parameters.n_seq_max, parameters.kv_unified = streams, False
         self._context = c.llama_init_from_model(self._model, parameters)
         if not self._context:
-            raise ModelError(f"no memory for a context of {context_tokens} tokens", hint="lower context_tokens or free memory")
+            raise ModelError(f"no memory for {streams} sequences of {sequence_tokens} tokens", hint="lower one of them or free memory")
         self.path, self.threads, self.base_sha256 = path, threads, base_sha256
         self._vocabulary = c.llama_model_get_vocab(self._model)
         self._width = c.llama_vocab_n_tokens(self._vocabulary)
         self._memory = c.llama_get_memory(self._context)
         self._adapters: dict[Path, Any] = {}
         self.adapter: Path | None = None
-        self._decoder = Decoder(self, sequences=sequences, context_tokens=context_tokens, max_reply_tokens=max_reply_tokens)
+        self._decoder = Decoder(self, sequences=sequences, sequence_tokens=sequence_tokens, max_reply_tokens=max_reply_tokens)
         self._tokens = lru_cache(maxsize=4096)(self._tokenise)
         self._ends = lru_cache(maxsize=None)(self._ask_end)
 
@@ -143,9 +145,7 @@ class Engine:
         finally:
             c.llama_batch_free(batch)
         if status != 0:
-            raise ModelError(
-                f"llama_decode failed with {status} on {len(items)} tokens", hint="lower the number of sequences or raise context_tokens"
-            )
+            raise ModelError(f"llama_decode failed with {status} on {len(items)} tokens", hint="lower the number of sequences")
         # Copied: the library's buffer is overwritten by the next call.
         return [np.array(self._logits(i)) for i, item in enumerate(items) if item[3]]
 
@@ -154,7 +154,9 @@ class Engine:
 
     def copy(self, source: int, target: int, tokens: int) -> None:
         """See decoding.Backend."""
-        c.llama_memory_seq_cp(self._memory, source, target, 0, tokens)
+        c.llama_memory_seq_rm(self._memory, target, -1, -1)
+        c.llama_memory_seq_cp(self._memory, source, target, -1, -1)  # between streams only whole sequences can be copied
+        c.llama_memory_seq_rm(self._memory, target, tokens, -1)
 
     def trim(self, sequence: int, tokens: int) -> None:
         """See decoding.Backend."""

@@ -37,14 +37,14 @@ class ModelWorker:
         base_sha256: str = "",
         *,
         threads: int = 2,
-        context_tokens: int = 4096,
-        sequences: int = 16,
+        sequences: int = 8,
+        sequence_tokens: int = 1024,
         max_reply_tokens: int = 64,
         max_rss_bytes: int = MAX_RSS_BYTES,
     ) -> None:
         """`base_sha256` defaults to the file's name, which is its hash.
 
-        Up to `sequences` replies are decoded at once, all of them within `context_tokens` cells of cache.
+        Up to `sequences` replies are decoded at once, prompt and reply within `sequence_tokens` each (23 kB of memory per token).
         """
         self.base_sha256 = base_sha256 or model.stem
         self.max_reply_tokens, self.max_rss_bytes = max_reply_tokens, max_rss_bytes
@@ -53,8 +53,8 @@ class ModelWorker:
             "path": str(model),
             "base_sha256": self.base_sha256,
             "threads": threads,
-            "context_tokens": context_tokens,
             "sequences": sequences,
+            "sequence_tokens": sequence_tokens,
             "max_reply_tokens": max_reply_tokens,
         }
         self._worker: Worker | None = None

@@ -1,6 +1,6 @@
 """Worker child that holds the model: `python -m edgeevo.agent.serve`, one JSON object in, one out (see the table of handlers).
 
-    {"op": "load", "path", "base_sha256", "threads", "context_tokens", "sequences", "max_reply_tokens"}   must come first
+    {"op": "load", "path", "base_sha256", "threads", "sequences", "sequence_tokens", "max_reply_tokens"}   must come first
     {"op": "adapter", "path": str | null}                  ->  {"fingerprint": [...]}        now in force
     {"op": "propose", "turns": [{"segments", "seed", "temperature"}, ...]}  ->  {"replies": [...], "peak_rss_bytes"}
     {"op": "forget"}                                       ->  {}                            the cache is empty
@@ -70,7 +70,7 @@ class Server:
         return self._engine
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
-        settings = {key: request[key] for key in ("threads", "base_sha256", "context_tokens", "sequences", "max_reply_tokens")}
+        settings = {key: request[key] for key in ("threads", "base_sha256", "sequences", "sequence_tokens", "max_reply_tokens")}
         self._engine = Engine(Path(request["path"]), **settings)
         return {"fingerprint": self.engine.fingerprint()}
 

@@ -67,6 +67,7 @@ class Service:
         self.deadline_at: float | None = None  # on the steady clock: when a commanded night has had its time
         self.rules = _rules(loaded)
         self._stopping = False
+        self._tick_waits = False
         self._notify = notify_address
         self._offset = host.wall() - host.steady()
         self._next_daily = host.steady()
@@ -86,13 +87,13 @@ class Service:
         self._add_tick()
         self._scheduler.start()
         self._guarded("start", self._pick_up)
-        self.post(self.tick)
+        self._post_tick()
         notify("READY=1\nSTATUS=started", self._notify)
         try:
             while not self._stopping:
                 self._turn()
         finally:
-            self._leave()
+            self.close()
 
     def stop(self) -> None:
         """End the loop soon; may be called from a signal handler or another thread."""
@@ -105,9 +106,11 @@ class Service:
         with contextlib.suppress(BlockingIOError, OSError):
             os.write(self._wake_write, b"x")
 
-    def _leave(self) -> None:
+    def close(self) -> None:
+        """End the worker, let the model go, close the store; what ran is recorded as running, so that the next start goes on with it."""
         notify("STOPPING=1", self._notify)
-        self._scheduler.shutdown(wait=False)
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
         self.server.close()
         self.keeper.leave()
         self.desk.close(0.3)
@@ -129,7 +132,9 @@ class Service:
         ready = dict(poll.poll(PATIENCE_SECONDS * 1000))
         if self._wake_read in ready:
             os.read(self._wake_read, 4096)
-        while self._posted:
+        for _ in range(
+            len(self._posted)
+        ):  # not "while": on a slow box work may be posted as fast as it is done, and callers must not starve
             self._guarded("loop", self._posted.popleft())
         if self.server.link.fileno() in ready and (new := self.server.accept()) is not None:
             self.connections.append(new)
@@ -182,7 +187,7 @@ class Service:
 
     def _add_tick(self) -> None:
         self._scheduler.add_job(
-            lambda: self.post(self.tick),
+            self._post_tick,
             "interval",
             seconds=self.loaded.config.daemon.tick_seconds,
             id="tick",
@@ -205,8 +210,15 @@ class Service:
                 else:
                     self.store.finish(owner.id, "interrupted", reason="another one goes on first", now=self.host.wall())
 
+    def _post_tick(self) -> None:
+        """Called by the scheduler's thread; a tick that still waits for its turn is not posted twice."""
+        if not self._tick_waits:
+            self._tick_waits = True
+            self.post(self.tick)
+
     def tick(self) -> None:
         """Look at the box and decide; short, never waits."""
+        self._tick_waits = False
         self._guarded("tick", self._look)
         self._guarded("retry", self.keeper.retry)
         self._guarded("night", self._decide)

@@ -11,11 +11,11 @@ VOCABULARY, END = 50, 0
 
 
 class ToyBackend:
-    """A cache and a tiny deterministic network: the next token is a hash of everything before it. Counts cells and decoded tokens."""
+    """A cache and a tiny deterministic network: the next token is a hash of everything before it. Counts decoded tokens."""
 
-    def __init__(self, cells: int, sequences: int) -> None:
-        self.cells = cells
-        self.held: dict[int, list[tuple[int, int]]] = {n: [] for n in range(sequences + 1)}  # (token, cell)
+    def __init__(self, room: int, sequences: int) -> None:
+        self.room = room
+        self.held: dict[int, list[int]] = {n: [] for n in range(sequences + 1)}
         self.decoded = 0
         self.batches: list[int] = []
 
@@ -23,20 +23,20 @@ class ToyBackend:
         """Append, check, and answer from the whole sequence."""
         rows = []
         for token, position, sequence, wanted in items:
-            assert position == len(self.held[sequence]), "positions follow one another"
-            self.decoded += 1
-            self.held[sequence].append((token, self.decoded))
-            assert len({cell for held in self.held.values() for _, cell in held}) <= self.cells, "the cache overflows"
+            held = self.held[sequence]
+            assert position == len(held), "positions follow one another"
+            held.append(token)
+            assert len(held) <= self.room, "a sequence overflows"
             if wanted:
-                rows.append(toy_logits([t for t, _ in self.held[sequence]]))
+                rows.append(toy_logits(held))
+        self.decoded += len(items)
         self.batches.append(len(items))
         return rows
 
     def copy(self, source, target, tokens):
-        """Share the same cells."""
-        assert not self.held[target]
+        """Replace."""
+        assert len(self.held[source]) >= tokens and source != target
         self.held[target] = self.held[source][:tokens]
-        assert len(self.held[target]) == tokens
 
     def trim(self, sequence, tokens):
         """Forget."""
@@ -69,9 +69,9 @@ def alone(job, limit):
             return tuple(reply), "length"
 
 
-def decoder(cells=200, sequences=4, limit=10):
-    backend = ToyBackend(cells, sequences)
-    return backend, Decoder(backend, sequences=sequences, context_tokens=cells, max_reply_tokens=limit)
+def decoder(room=100, sequences=4, limit=10):
+    backend = ToyBackend(room, sequences)
+    return backend, Decoder(backend, sequences=sequences, sequence_tokens=room, max_reply_tokens=limit)
 
 
 PROMPTS = st.lists(st.integers(1, 3), min_size=1, max_size=60).map(tuple)
@@ -79,17 +79,17 @@ JOBS = st.lists(st.builds(Job, PROMPTS, st.integers(0, 5), st.sampled_from([0.0,
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(JOBS, min_size=1, max_size=4), st.integers(80, 300))
-def test_sharing_never_changes_a_reply(calls, cells):
-    """Whatever is shared, kept or evicted, over several calls, every reply is what an empty cache gives, and the cache never overflows."""
-    _, made = decoder(cells)
+@given(st.lists(JOBS, min_size=1, max_size=4), st.integers(1, 6))
+def test_sharing_never_changes_a_reply(calls, sequences):
+    """Whatever is shared, kept or evicted, over several calls, every reply is what an empty cache gives, and no sequence overflows."""
+    _, made = decoder(sequences=sequences)
     for jobs in calls:
         assert [(s.tokens, s.finish) for s in made.generate(jobs)] == [alone(job, 10) for job in jobs]
 
 
 def test_a_group_computes_its_prompt_once():
     """Eight attempts on one prompt decode its tokens once, and the last one once per attempt."""
-    backend, made = decoder(cells=1000, sequences=8)
+    backend, made = decoder(sequences=8)
     prompt = tuple(range(1, 41))
     said = made.generate([Job(prompt, seed, 0.8) for seed in range(8)])
     assert backend.decoded <= len(prompt) - 1 + 8 + sum(len(s.tokens) for s in said)
@@ -97,7 +97,7 @@ def test_a_group_computes_its_prompt_once():
 
 def test_common_beginning_outlives_a_call():
     """A system text that all prompts share isn't computed again by the next call."""
-    backend, made = decoder(cells=1000)
+    backend, made = decoder()
     system = tuple(range(1, 31))
     made.generate([Job((*system, n)) for n in (31, 32, 33)])
     before = backend.decoded
@@ -107,7 +107,7 @@ def test_common_beginning_outlives_a_call():
 
 def test_a_conversation_that_goes_on_pays_for_what_is_new():
     """The second turn of a conversation decodes only what the first one didn't hold."""
-    backend, made = decoder(cells=1000)
+    backend, made = decoder()
     prompt = tuple(range(1, 41))
     (first,) = made.generate([Job(prompt)])
     before = backend.decoded
@@ -117,7 +117,7 @@ def test_a_conversation_that_goes_on_pays_for_what_is_new():
 
 def test_different_prompts_are_decoded_together():
     """Four different prompts need no more rounds than the longest of their replies."""
-    backend, made = decoder(cells=1000)
+    backend, made = decoder()
     said = made.generate([Job((n, n + 1, n + 2)) for n in (1, 11, 21, 31)])
     assert len(backend.batches) <= max(len(s.tokens) for s in said) + 1
 
@@ -132,7 +132,7 @@ def test_forget_empties_the_cache():
 
 def test_a_prompt_that_does_not_fit_is_a_failed_attempt():
     """A prompt longer than the cache ends with "length"; the others are answered."""
-    _, made = decoder(cells=60)
+    _, made = decoder(room=60)
     long, short = made.generate([Job(tuple(range(1, 50)) * 2), Job((1, 2))])
     assert (long.finish, long.tokens) == ("length", ()) and (short.tokens, short.finish) == alone(Job((1, 2)), 10)
 
