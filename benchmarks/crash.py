@@ -2,9 +2,9 @@
 
     python benchmarks/crash.py [--quick] [--json FILE]
 
-SIGKILL hits the daemon after every event that it recorded, and then, in another run, the daemon, the night, the trainer or the model worker at
-random instants. Counted are recorded events that were lost or changed, processes and mounts left behind, and decisions that differ from those
-of the undisturbed night. Needs the model in .cache/models (`make setup` puts it there).
+SIGKILL hits the daemon after every event that it recorded, and then, in another run, the daemon, the night, the trainer or the model
+worker at random instants. Counted are recorded events that were lost or changed, processes and mounts left behind, and decisions that
+differ from those of the undisturbed night. Needs the model in .cache/models (`make setup` puts it there).
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class Box:
     def start(self) -> None:
         """Start the daemon; it goes on with an unfinished night by itself."""
         boot = "from edgeevo.cli import main; main()"
-        self.daemon = subprocess.Popen([sys.executable, "-c", boot, "--config", str(self.file), "daemon"], cwd=ROOT, stderr=subprocess.DEVNULL)
+        command = [sys.executable, "-c", boot, "--config", str(self.file), "daemon"]
+        self.daemon = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
         self.until(lambda: bool(ask(self.loaded.socket, StatusAsked(), timeout_seconds=5)), 60)
 
     @staticmethod
@@ -150,7 +151,7 @@ def decisions(events: list[tuple[int, str, bytes]]) -> list[Any]:
 
 
 def run(state: Path, disturb: Callable[[Box, list[int]], None]) -> tuple[Box, int, int]:
-    """One night; `disturb(box, kills)` may kill. Returns the box, how many kills there were, and how many recorded events changed or went."""
+    """One night; `disturb(box, kills)` may kill. Returns the box, the number of kills, and how many recorded events changed or went."""
     box, lost = Box(state), 0
     box.start()
     box.ask_for_a_night()
@@ -220,7 +221,8 @@ def main() -> None:
             started = time.monotonic()
             box, kills, lost = run(Path(folder) / name.replace(" ", "-"), disturb)
             same = decisions(box.recorded()) == wanted
-            rows.append({"plan": name, "kills": kills, "lost": lost, "left": len(box.left), "differs": not same, "seconds": time.monotonic() - started})
+            seconds = round(time.monotonic() - started, 1)
+            rows.append({"plan": name, "kills": kills, "lost": lost, "left": len(box.left), "differs": not same, "seconds": seconds})
             print(rows[-1], flush=True)
     mounts_left = Path("/proc/mounts").read_text(encoding="utf-8") != mounts
     kills = sum(int(row["kills"]) for row in rows)
@@ -235,9 +237,10 @@ def main() -> None:
     if options.json:
         raw = options.json.with_suffix(".rows.jsonl")
         raw.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        peer = "an undisturbed night of the same seed"
         claims = [
-            {"claim": claim, "figure": figure, "unit": "count", "op": "<=", "target": 0, "against": "an undisturbed night of the same seed", "n": kills}
-            | {"interval": [figure, figure if figure else kills * wilson(0, max(1, kills))[1]], "rows": raw.name}
+            {"claim": claim, "figure": figure, "unit": "count", "op": "<=", "target": 0, "against": peer, "n": kills}
+            | {"interval": [figure, figure or kills * wilson(0, max(1, kills))[1]], "rows": raw.name}
             for claim, figure in figures.items()
         ]
         options.json.write_text(json.dumps(claims, indent=1) + "\n", encoding="utf-8")

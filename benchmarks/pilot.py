@@ -134,8 +134,7 @@ def two_turns(task: Task) -> tuple[str, ...]:
     found = re.search(r'"\$\(cat (\S+)\)"', task.oracle[0])
     if not found:
         return task.oracle
-    path = shlex.split(found.group(1))[0].replace("~", task.initial.home, 1)
-    path = posixpath.normpath(posixpath.join(task.initial.cwd, path))
+    path = posixpath.normpath(posixpath.join(task.initial.cwd, shlex.split(found.group(1))[0].replace("~", task.initial.home, 1)))
     value = task.initial.nodes[path].data.decode().strip()  # type: ignore[union-attr]
     return f"cat {found.group(1)}", task.oracle[0].replace(found.group(0), shlex.quote(value))
 
@@ -370,6 +369,7 @@ def main() -> None:
     parser.add_argument("name", nargs="?", default="default")
     parser.add_argument("--full", action="store_true", help="all cells")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--adapter", type=Path, help="evaluate this GGUF adapter instead of training one")
     parser.add_argument("--scratch", type=Path, default=ROOT / ".cache/pilot")
     for key, value in asdict(Recipe()).items():
         parser.add_argument("--" + key.replace("_", "-"), type=type(value), default=value)
@@ -382,18 +382,17 @@ def main() -> None:
     if args.what == "base":
         base(engine, sandbox, recipe)
         return
-    policy = PilotPolicy(engine, recipe.protocol, recipe.system)
-    started = time.monotonic()
-    conversations, counts = make_examples(recipe, sandbox)
-    print(f"{len(sets.links(recipe.themes))} entries, examples {dict(counts)}, {time.monotonic() - started:.0f} s", flush=True)
-    examples = [policy.ids(conversation, open_end=False) for conversation in conversations]
-    weights = next((ROOT / ".cache/weights").iterdir())
-    adapter, cost = train(recipe, examples, weights, args.scratch / args.name, args.threads)
-    print(cost, flush=True)
+    policy, adapter, told = PilotPolicy(engine, recipe.protocol, recipe.system), args.adapter, {}
+    if adapter is None:
+        conversations, counts = make_examples(recipe, sandbox)
+        examples = [policy.ids(conversation, open_end=False) for conversation in conversations]
+        adapter, cost = train(recipe, examples, next((ROOT / ".cache/weights").iterdir()), args.scratch / args.name, args.threads)
+        told = {"training": cost, "kept": dict(counts)}
+        print(told, flush=True)
     policy.engine = Engine(model, adapter, args.threads)
     for cell, tasks, settings in cells(recipe.themes, full=args.full):
         episodes = evaluate(replace(policy, **settings), tasks, sandbox)
-        record(args.name, recipe, cell, tasks, episodes, training=cost, kept=dict(counts))
+        record(args.name, recipe, cell, tasks, episodes, **told)
 
 
 if __name__ == "__main__":

@@ -185,7 +185,8 @@ class RunningCommand:
         if self._exit_status is None:
             os.kill(self._pid, signal.SIGKILL)
         if self._child_gone >= 0:
-            signal.pidfd_send_signal(self._child_gone, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended, and we have not been told yet
+                signal.pidfd_send_signal(self._child_gone, signal.SIGKILL)
         self._unblock()
 
     def dispose(self) -> None:

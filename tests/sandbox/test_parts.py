@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from edgeevo.domain import Changes, CommandResult, File, Limits, State
+from edgeevo.domain import Changes, CommandResult, File, LimitHit, Limits, State
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import Box, Sandbox, ScriptedSandbox, probe, template
 from edgeevo.sandbox import messages as m
+from edgeevo.sandbox.command import RunningCommand
 from edgeevo.sandbox.confine import View, bwrap_argv, environment
 from edgeevo.sandbox.seccomp import build_filter
 
@@ -112,6 +115,18 @@ def test_ages_do_not_drift_with_a_kept_template(tmp_path, monkeypatch):
     assert templates.get("id") is None and file.exists()
     templates.release(made)
     assert not file.exists()
+
+
+def test_killing_what_has_just_ended_is_no_error():
+    """A limit that is hit in the moment in which the box ends by itself doesn't take the runner along."""
+    child = subprocess.Popen(["/bin/true"])
+    ended = os.pidfd_open(child.pid)
+    child.wait()
+    command = RunningCommand.__new__(RunningCommand)
+    command.hit, command._killed, command._exit_status, command._child_gone, command._block = None, False, 0, ended, -1
+    command.kill(LimitHit.PROCESSES)
+    os.close(ended)
+    assert command.hit is LimitHit.PROCESSES
 
 
 def test_frames_survive_any_cut():
