@@ -1,6 +1,6 @@
 # make demo    set everything up, then the main job: three real tasks, one night, a report (COMPARE=1: also without evolution)
 # make test    set everything up, then lint, types, import contracts and all tests
-.PHONY: help setup demo test test-full lint bench docs clean
+.PHONY: help setup demo test test-full lint bench docs results clean
 .DEFAULT_GOAL := help
 
 # Relative on purpose: the checkout may lie at a path with spaces.
@@ -8,7 +8,7 @@ BIN := .venv/bin
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo 'also: setup, test-full (slow tests too), lint, bench (QUICK=1), docs (regenerate docs/cli.md), clean'
+	@echo 'also: setup, test-full (slow tests too), lint, bench (QUICK=1), docs (regenerate docs/cli.md), results (docs/results/demo.md), clean'
 
 setup:
 	@scripts/setup
@@ -34,6 +34,10 @@ bench: setup
 
 docs: setup
 	$(BIN)/python scripts/docs_cli.py
+
+# The demo with its comparison, kept as docs/results/demo.md.
+results: setup
+	$(BIN)/edgeevo demo --compare | $(BIN)/python scripts/results.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage

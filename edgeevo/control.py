@@ -19,6 +19,7 @@ import msgspec
 
 from edgeevo.domain import Message, Value, encode
 from edgeevo.errors import DaemonError, EdgeevoError, RefusedError
+from edgeevo.wire import exchange
 
 ANSWER_SECONDS = 600.0
 READ_BYTES = 1 << 16
@@ -166,25 +167,15 @@ Answer = Status | Proposed | Recorded | Told | Finished | Failed
 def call(path: Path, request: Request, *, timeout_seconds: float = ANSWER_SECONDS) -> Iterator[Answer]:
     """Send `request`, yield answers until the daemon closes the connection. Failed is raised as the error it stands for."""
     decoder = msgspec.json.Decoder(Answer)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as link:
-        link.settimeout(timeout_seconds)
+    for line in exchange(path, encode(request), timeout_seconds=timeout_seconds):
         try:
-            link.connect(str(path))
-            link.sendall(encode(request) + b"\n")
-            with link.makefile("rb") as lines:
-                for line in lines:
-                    answer = decoder.decode(line)
-                    if isinstance(answer, Failed):
-                        raise _error(answer)
-                    yield answer
-        except (FileNotFoundError, ConnectionRefusedError) as error:
-            raise DaemonError(f"no daemon answers at {path}", hint="start it with `edgeevo daemon`, or name its --config") from error
-        except PermissionError as error:
-            raise DaemonError(
-                f"the socket {path} belongs to another user", hint="ask its owner to add your uid to control.allow_uids"
-            ) from error
-        except (OSError, msgspec.DecodeError) as error:
-            raise DaemonError(f"the daemon at {path} broke off: {error}", hint="`edgeevo status` shows whether it still runs") from error
+            answer = decoder.decode(line)
+        except msgspec.DecodeError as error:
+            hint = "client and daemon must be of the same version"
+            raise DaemonError(f"the daemon at {path} said something unexpected: {error}", hint=hint) from error
+        if isinstance(answer, Failed):
+            raise _error(answer)
+        yield answer
 
 
 def ask(path: Path, request: Request, *, timeout_seconds: float = ANSWER_SECONDS) -> Answer:

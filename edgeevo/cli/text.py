@@ -1,15 +1,8 @@
-"""Text for a terminal: whatever models, files or people wrote is escaped first; tables, durations and diffs are plain lines."""
+"""Text for a terminal: whatever models, files or people wrote is escaped first; tables and durations are plain lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-
-from edgeevo.domain import Changes, Directory, File, Link, Node
-
-MAX_DIFF_LINES = 40
-MAX_DIFF_BYTES = 200_000
-MAX_PATHS = 50
+from collections.abc import Iterable, Sequence
 
 
 def clean(text: str | bytes, *, newlines: bool = False) -> str:
@@ -47,57 +40,3 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def show_changes(changes: Changes) -> Iterator[str]:
-    """Lines that say what differs from the real files: added, changed and removed paths, then a folded unified diff of each text file."""
-    paths = sorted(changes.nodes)
-    if not paths:
-        yield "nothing changed"
-    for path in paths[:MAX_PATHS]:
-        before = _real(path)
-        yield f"{_verb(changes.nodes[path], before)} {clean(path)}"
-        yield from _diff(path, changes.nodes[path], before)
-    if len(paths) > MAX_PATHS:
-        yield f"… and {len(paths) - MAX_PATHS} more"
-    if not changes.complete:
-        yield "(there is more than could be read within the bounds)"
-
-
-def _verb(node: Node | None, before: bytes | None) -> str:
-    if node is None:
-        return "removed"
-    kind = {File: "file", Directory: "directory", Link: "link"}[type(node)]
-    return f"{'added' if before is None else 'changed'} {kind}"
-
-
-def _real(path: str) -> bytes | None:
-    """What the real file holds, for the diff; None when it isn't there; empty for what is no small regular file."""
-    place = Path(path)
-    if not place.exists() and not place.is_symlink():
-        return None
-    try:
-        if place.is_symlink() or not place.is_file() or place.stat().st_size > MAX_DIFF_BYTES:
-            return b""
-        return place.read_bytes()
-    except OSError:
-        return b""
-
-
-def _diff(path: str, node: Node | None, before: bytes | None) -> Iterator[str]:
-    after = node.data if isinstance(node, File) else b""
-    if isinstance(node, File) and before is not None and (mode := Path(path).lstat().st_mode & 0o7777) != node.mode:
-        yield f"  mode {mode:04o} -> {node.mode:04o}"
-    if isinstance(node, Link):
-        yield f"  -> {clean(node.target)}"
-    if len(after) > MAX_DIFF_BYTES or b"\0" in after or b"\0" in (before or b""):
-        yield f"  ({len(after)} bytes, not text)"
-        return
-    old, new = (data.decode("utf-8", "backslashreplace").splitlines() for data in (before or b"", after))
-    import difflib  # not needed by `status`, which must start fast
-
-    lines = list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]
-    for line in lines[:MAX_DIFF_LINES]:
-        yield f"  {clean(line)}"
-    if len(lines) > MAX_DIFF_LINES:
-        yield f"  … {len(lines) - MAX_DIFF_LINES} more lines"

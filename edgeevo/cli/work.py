@@ -11,8 +11,9 @@ import click
 
 from edgeevo.agent.episode import command_of
 from edgeevo.cli import Settings
+from edgeevo.cli.changes import show_changes
 from edgeevo.cli.hands import Done, RealTask, work
-from edgeevo.cli.text import clean, duration, show_changes
+from edgeevo.cli.text import clean, duration
 from edgeevo.cli.thinking import Thinker
 from edgeevo.control import RunEnded
 from edgeevo.domain import CommandResult, Ending, Message, Role

@@ -9,21 +9,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from edgeevo.cli import COMMANDS, edgeevo, run_command
 from edgeevo.cli.nights import Duration
-from edgeevo.cli.status import lines
+from edgeevo.cli.status import ASK, lines, read
 from edgeevo.cli.work import answers, parse
-from edgeevo.control import Health, Said, Status
-from edgeevo.errors import EdgeevoError, RefusedError
+from edgeevo.control import Health, Said, Status, StatusAsked
+from edgeevo.domain import encode
+from edgeevo.errors import DaemonError, EdgeevoError, RefusedError
 from edgeevo.store.writer import Store
 from tests.daemon.conftest import Box
 from tests.store.conftest import fill
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = ("torch", "transformers", "peft", "llama_cpp", "numpy", "onnxruntime", "sqlite3", "sqlite_utils", "apscheduler")
+HEAVY = ("torch", "transformers", "peft", "llama_cpp", "numpy", "onnxruntime", "sqlite3", "sqlite_utils", "apscheduler", "msgspec")
 STATUS = Status(
     version="1",
     pid=1,
@@ -116,11 +118,24 @@ def test_every_command_has_help(name: str) -> None:
 
 
 def test_status_stays_light(tmp_path: Path) -> None:
-    """`status` imports no database, scheduler or model library."""
+    """`status` imports no database, scheduler, model or message library."""
     program = f"import sys; from edgeevo.cli import run_command; run_command(sys.argv[1:]); print([m for m in {HEAVY} if m in sys.modules])"
     words = ["--set", f"daemon.runtime_dir={tmp_path}", "status"]
     done = subprocess.run([sys.executable, "-c", program, *words], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("line", [b"", b"x", b"[]", b'{"type":"failed","message":"no","hint":"ask root","exit_code":3}'])
+def test_what_is_no_status_is_an_error(line: bytes) -> None:
+    """An empty, foreign or refusing answer becomes a DaemonError with a hint."""
+    with pytest.raises(DaemonError) as caught:
+        read(line)
+    assert caught.value.hint
+
+
+def test_the_status_question_is_the_protocols() -> None:
+    """What status sends is what the protocol calls a status question."""
+    assert encode(StatusAsked()) == ASK
 
 
 def test_the_daemon_never_loads_a_model_library() -> None:
@@ -139,7 +154,7 @@ def test_the_daemon_never_loads_a_model_library() -> None:
 
 def test_a_status_is_text_that_names_what_is_wrong() -> None:
     """Busy with its reason and next try, what serves, what a rollback gives, and problems."""
-    text = "\n".join(lines(STATUS))
+    text = "\n".join(lines(msgspec.to_builtins(STATUS)))
     for part in ("others use 2 cores", "next try in 1 min 30 s", "adapter aaaaaaaaaaaa", "bbbbbbbbbbbb", "problem  slots: restored"):
         assert part in text
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeevo.cli.text import clean, duration, show_changes, table
+from edgeevo.cli.changes import show_changes
+from edgeevo.cli.text import clean, duration, table
 from edgeevo.domain import Changes, Directory, File, Link
 
 ATTACKS = {

@@ -1,0 +1,28 @@
+"""Lines over the daemon's unix socket, whatever they mean. Light, because `status` needs no more; edgeevo.control adds the words."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from edgeevo.errors import DaemonError
+
+
+def exchange(path: Path, line: bytes, *, timeout_seconds: float) -> Iterator[bytes]:
+    """Send one line, yield the lines that come back until the daemon hangs up. DaemonError when it isn't there or breaks off."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as link:
+        link.settimeout(timeout_seconds)
+        try:
+            link.connect(str(path))
+            link.sendall(line + b"\n")
+            with link.makefile("rb") as lines:
+                yield from lines
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            raise DaemonError(f"no daemon answers at {path}", hint="start it with `edgeevo daemon`, or name its --config") from error
+        except PermissionError as error:
+            raise DaemonError(
+                f"the socket {path} belongs to another user", hint="ask its owner to add your uid to control.allow_uids"
+            ) from error
+        except OSError as error:
+            raise DaemonError(f"the daemon at {path} broke off: {error}", hint="`edgeevo status` shows whether it still runs") from error

@@ -1,0 +1,39 @@
+"""Turns what `make demo` printed into docs/results/demo.md: `make results`, or `edgeevo demo --compare | python scripts/results.py`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "results" / "demo.md"
+HEAD = """# What one night of the demo did
+
+Printed by `make demo COMPARE=1` and kept by `make results`; every figure is a query on the store of that run. The audit set is read by no
+decision. "Founders only" is the comparison: as many examples, no evolution.
+
+```
+{report}
+```
+"""
+
+
+def report_of(printed: str) -> str:
+    """The report section of a demo's output, without paths of the machine it ran on; ValueError when there is none."""
+    _, found, report = printed.partition("== Report\n")
+    if not found:
+        raise ValueError("no report: the demo did not come to its end")
+    return re.sub(r"(?<![\w.])/(?:tmp|work|home|root)/\S+", "DIR", report).strip()
+
+
+def main() -> None:
+    """Read a demo's output from standard input, echo it, and keep its report."""
+    lines = []
+    for line in sys.stdin:
+        sys.stdout.write(line)
+        lines.append(line)
+    TARGET.write_text(HEAD.format(report=report_of("".join(lines))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
