@@ -7,13 +7,14 @@ that was recorded but not carried out (we were killed in between) is carried out
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from edgeevo import __version__
 from edgeevo.config import Loaded
 from edgeevo.control import Finished, Told
 from edgeevo.daemon.job import Job, decode
@@ -302,8 +303,11 @@ class Keeper:
 
     def _cache_file(self, request: AuditRequest) -> Path | None:
         directory = self._loaded.config.audit.cache_dir
-        parts = [__version__, request.seed, request.tasks, request.model.sha256, request.adapter.sha256 if request.adapter else ""]
-        return Path(directory) / f"{content_id(parts)}.jsonl" if directory else None
+        if not directory:
+            return None
+        adapter = request.adapter.sha256 if request.adapter else ""
+        parts = [_code_id(), request.seed, request.tasks, request.groups, request.model.sha256, adapter]
+        return Path(directory) / f"{content_id(parts)}.jsonl"
 
     def _cached(self, request: AuditRequest) -> tuple[Event, ...]:
         place = self._cache_file(request)
@@ -311,6 +315,14 @@ class Keeper:
             return tuple(msgspec.json.decode(line, type=Event) for line in place.read_bytes().splitlines()) if place else ()
         except (OSError, msgspec.DecodeError):
             return ()  # a cache that can't be read is a cache that is empty
+
+
+@cache
+def _code_id() -> str:
+    """Content hash of everything that renders, plays and judges a task: another vocabulary, prompt or judge is another set."""
+    package = Path(__file__).parents[1]
+    files = [f for part in ("environments", "agent", "learning") for f in sorted((package / part).glob("*.py"))]
+    return content_id([[f.name, hashlib.sha256(f.read_bytes()).hexdigest()] for f in [*files, package / "audit.py"]])
 
 
 def brief(error: EdgeevoError) -> str:
