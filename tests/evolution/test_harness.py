@@ -95,7 +95,7 @@ def test_what_is_recorded_is_not_measured_again() -> None:
 @pytest.mark.sandbox
 def test_evolution_in_the_real_sandbox_resumes_from_every_event(sandbox) -> None:
     """Founders and a generation, really measured, come out the same wherever the night was cut."""
-    founders = [founder for founder in FOUNDERS if founder.program.links[0].skill in ("grep", "sort")][:2]
+    founders = [founder for founder in FOUNDERS if founder.program.links[0].skill in ("grep", "sort")][:1]
     whole = evolve(sandbox, founders, [], 1)
     assert any(isinstance(e, EnvironmentAdmitted) and e.environment.generation == 1 for e in whole)
     for cut in range(len(whole)):
