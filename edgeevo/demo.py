@@ -41,9 +41,8 @@ KEPT_RUNS = 5
 LOG = "".join(f"2026-05-0{1 + n % 7} {('INFO', 'ERROR', 'WARN')[n % 3]} unit-{n % 5} message {n}\n" for n in range(40))
 FILES = {
     "app.log": LOG,
-    "settings.conf": "colour=blue\nsize=3\n",
-    "run.sh": "#!/bin/sh\necho started\n",
-    "data/a.tmp": "x",
+    "names.txt": "walter\nada\nmina\nbruno\nselma\n",
+    "warnings.txt": "kept from yesterday\n",
     "data/keep.csv": "id,n\n1,5\n",
 }
 
@@ -53,15 +52,19 @@ def real_tasks(directory: Path) -> list[RealTask]:
     there = str(directory)
     return [
         RealTask(
-            instruction=f"Count the lines of {there}/app.log that contain ERROR and write the number to {there}/errors.txt",
+            instruction=f"Count the lines of {there}/app.log that contain ERROR and save the result in {there}/errors.txt",
             directory=there,
             check="test \"$(tr -d ' \\n' < errors.txt)\" = 13",
         ),
-        RealTask(instruction=f"Make the file {there}/run.sh executable", directory=there, check="test -x run.sh"),
         RealTask(
-            instruction=f"Copy {there}/settings.conf to {there}/settings.bak",
+            instruction=f"Sort {there}/names.txt and write the result to {there}/sorted.txt",
             directory=there,
-            check="cmp -s settings.conf settings.bak",
+            check="sort names.txt | cmp -s - sorted.txt",
+        ),
+        RealTask(
+            instruction=f"Append the lines of {there}/app.log that contain WARN to {there}/warnings.txt",
+            directory=there,
+            check='test "$(grep -c WARN warnings.txt)" = 13 && head -n 1 warnings.txt | grep -q yesterday',
         ),
     ]
 

@@ -122,7 +122,7 @@ def snapshot(directory: Path) -> dict[str, tuple[bytes, int]]:
 @pytest.mark.parametrize("number", range(3))
 def test_the_demos_tasks_can_be_done_and_nothing_is_written_back(sandbox: Sandbox, directory: Path, number: int) -> None:
     """Each of the three tasks has a command that makes its check pass; the real directory stays as it was."""
-    solution = ("grep -c ERROR app.log > errors.txt", "chmod +x run.sh", "cp settings.conf settings.bak")[number]
+    solution = ("grep -c ERROR app.log > errors.txt", "sort names.txt > sorted.txt", "grep WARN app.log >> warnings.txt")[number]
     before = snapshot(directory)
     done = work(real_tasks(directory)[number], sandbox, says(solution))
     assert (done.verified, done.ending) == (True, Ending.SUBMITTED)
