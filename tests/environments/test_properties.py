@@ -206,4 +206,4 @@ def test_names_of_a_task_come_from_its_split(program: Program, seed: int, split:
     assert not words & foreign
 
 
-FIXED = {word for s in SCENARIOS.values() for part in (*s.folders, *s.roots, *s.extensions) for word in re.findall("[a-z]+", part)}
+FIXED = {word for s in SCENARIOS.values() for part in (s.folders, s.roots, s.extensions) for word in re.findall("[a-z]+", part)}
