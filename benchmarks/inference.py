@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-os.environ.update({"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"})  # as in every child of ours; before the library is loaded
+os.environ.update({"GOMP_SPINCOUNT": "100000"})  # as in every child of ours; before the library is loaded
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from edgeevo.agent.decoding import Job

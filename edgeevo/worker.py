@@ -5,8 +5,8 @@
         w.send(request)                ──▶   one JSON line on stdin
         for line in w: ...             ◀──   one JSON line on stdout
 
-The child gets a session of its own, dies with its parent (PR_SET_PDEATHSIG), and can't spin: OpenMP waits passively (two spinning
-libraries on two cores make no progress at all). A child that ends without being asked to is a `WorkerError` with the tail of its stderr.
+The child gets a session of its own, dies with its parent (PR_SET_PDEATHSIG), and spins but briefly: two libraries that spin for ever on two
+cores make no progress at all. A child that ends without being asked to is a `WorkerError` with the tail of its stderr.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from edgeevo.errors import WorkerError
 
 PR_SET_PDEATHSIG = 1
 STDERR_TAIL_BYTES = 4000
-QUIET_THREADS = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0", "TOKENIZERS_PARALLELISM": "false"}
+# Threads that wait spin a moment and then sleep: never spinning halves the speed of two threads (a product of small matrices ends every few
+# microseconds), spinning for ever starves whoever else needs the cores.
+QUIET_THREADS = {"GOMP_SPINCOUNT": "100000", "KMP_BLOCKTIME": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
 def child_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:

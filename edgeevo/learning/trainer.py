@@ -339,7 +339,7 @@ def train(request: TrainRequest, stopping: Stopping) -> Iterator[dict[str, Any]]
                 with stopping.guarded():
                     path = training.save(elapsed())
                 saved = time.monotonic()
-                yield {"kind": "checkpoint", "step": number + 1, "path": str(path)}
+                yield {"kind": "checkpoint", "step": number + 1, "steps": len(plan), "loss": loss, "path": str(path)}
         with stopping.guarded():
             made = training.finish()
     except Stopped:
