@@ -225,7 +225,16 @@ def test_an_audit_goes_on_where_it_stopped(sandbox) -> None:
 # --- with real weights ----------------------------------------------------------------------------------------------------
 
 TINY = NightPlan(
-    lineages=2, generations=1, practice_groups=1, group_attempts=2, examples=8, batch_size=4, exam_pairs=6, threads=1, groups=("text",)
+    lineages=2,
+    generations=1,
+    practice_groups=1,
+    group_attempts=2,
+    examples=8,
+    batch_size=2,
+    exam_pairs=6,
+    threads=1,
+    groups=("text",),
+    checkpoint_seconds=0.1,
 )
 
 
@@ -269,6 +278,7 @@ def test_a_real_night_trains_and_judges(real: list[Event]) -> None:
     assert Path(trained.path).stem == trained.adapter.sha256 == judged.candidate_sha256 and Path(trained.path).is_file()
     assert trained.adapter.examples_id == of(real, ExamplesSelected)[0].examples_id and trained.tokens > 0
     assert judged.judgement.n == TINY.exam_pairs and isinstance(real[-1], NightEnded)
+    assert of(real, TrainingCheckpoint) and all(0 < each.step <= each.steps for each in of(real, TrainingCheckpoint))
 
 
 @pytest.mark.model
