@@ -229,12 +229,12 @@ class NightPlan(Value):
     """Every budget of a night, with its unit. Defaults are those of `configs/edgeevo.toml`."""
 
     groups: tuple[str, ...] = ()
-    lineages: int = 24
+    lineages: int = 240
     generations: int = 2
     practice_groups: int = 32
     group_attempts: int = 8
-    examples: int = 1000
-    exam_pairs: int = 160
+    examples: int = 6000
+    exam_pairs: int = 240
     rehearsal_seconds: float = 2.0
     rank: int = 16
     alpha: float = 32.0
