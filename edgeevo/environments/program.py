@@ -17,7 +17,7 @@ from edgeevo.environments.contract import contract
 from edgeevo.environments.draft import FACT, WITHOUT, Draft, Stage, draw_once, entry_of, follows
 from edgeevo.environments.skills import Draw, Entry, NoInstanceError
 from edgeevo.environments.telling import words
-from edgeevo.environments.wording import Speaker, Style
+from edgeevo.environments.wording import PATHS, QUOTED, Speaker, Style
 from edgeevo.errors import TaskError
 
 __all__ = ["FACT", "WITHOUT", "entry_of", "follows", "naive_command", "render", "uses"]
@@ -127,6 +127,15 @@ def _command(draft: Draft, speaker: Speaker, preference: int, absent: tuple[str,
     return out
 
 
+def _names_something(draft: Draft, speaker: Speaker) -> bool:
+    """Whether any parameter is a name or text of the split's own rather than the working directory or a number."""
+    for stage in draft.stages:
+        for name, value in stage.params.items():
+            if (name in PATHS and speaker.path(value) != ".") or (name in QUOTED and any(c.isalpha() for c in value)):
+                return True
+    return False
+
+
 def _finish(draft: Draft, program: Program, seed: int, split: Split, rng: Random) -> Task:
     scene, style = draft.scene, Style.draw(rng)
     speaker = Speaker(style, scene.cwd, scene.home)
@@ -135,6 +144,8 @@ def _finish(draft: Draft, program: Program, seed: int, split: Split, rng: Random
     alternative = _command(
         draft, Speaker(Style("absolute", "", number_words=False, noun=False, dotted_ext=False), scene.cwd, scene.home), 1, absent
     )
+    if split is not Split.PRACTICE and not _names_something(draft, speaker):
+        raise NoInstanceError  # "find . -type f" is the same command in every split
     instruction, wording = words(draft, speaker, split, rng)
     if absent:
         instruction += f" ({', '.join(absent)} is not installed)"

@@ -62,7 +62,7 @@ def words(draft: Draft, speaker: Speaker, split: Split, rng: Random) -> tuple[st
         if noun and then:
             used += [noun[1], then[1]]
             sentence = fill(stages[1], then[0], fill(stages[0], noun[0]))
-            return polish(sentence, rng, opens_with_value=then[0].startswith("{")), "+".join(used)
+            return polish(sentence, rng, split, opens_with_value=then[0].startswith("{")), "+".join(used)
     sentence, fixed = opening(stages[0], last=len(stages) == 1)
     for before, stage in pairwise(stages):
         last = stage is stages[-1]
@@ -76,4 +76,4 @@ def words(draft: Draft, speaker: Speaker, split: Split, rng: Random) -> tuple[st
             clause = fill(stage, found[0], rng.choice(PRONOUNS.get(before.entry.gives, ("them", "the result", "these lines", "that"))))
         joint = rng.choice((", then ", " and then ", " and ", ", and ", "; then ", ". then "))
         sentence += (rng.choice((" and ", ", and ", ", then ")) if last and len(stages) > 2 else joint) + clause
-    return polish(sentence, rng, opens_with_value=fixed), "+".join(used)
+    return polish(sentence, rng, split, opens_with_value=fixed), "+".join(used)

@@ -19,7 +19,11 @@ QUOTED = {"word", "word2", "column", "level", "char", "old", "new", "text", "key
 NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
 HERE = ("the current directory", "this directory", "the current folder", "this folder", "the working directory")
-OPENERS = ("", "", "", "", "", "please ", "can you ", "could you ", "i need you to ", "i want to ", "help me ", "would you ")
+OPENERS = {  # each split begins its requests in its own ways: they are long enough to be recognised
+    Split.PRACTICE: ("", "", "", "", "please ", "can you ", "i need you to ", "i want to "),
+    Split.EXAM: ("", "", "", "could you "),
+    Split.AUDIT: ("", "", "", "", "would you ", "help me "),
+}
 CLOSERS = ("", "", "", ".", ".", " please")
 FRAGMENT = frozenset(
     "number which what how where who all the first last top bottom everything every names files lines non in on from recently are is does "
@@ -148,7 +152,7 @@ class Speaker:
         return _SLOT.sub(value, way.replace(" {in}", "").replace(" {<in}", "") if piped else way)
 
 
-def polish(sentence: str, rng: Random, *, opens_with_value: bool) -> str:
+def polish(sentence: str, rng: Random, split: Split, *, opens_with_value: bool) -> str:
     """A whole request as a person would type it: an opener, a capital or none, a full stop, a question mark or nothing.
 
     A request that `opens_with_value` keeps its first letter: it may be a path.
@@ -156,7 +160,7 @@ def polish(sentence: str, rng: Random, *, opens_with_value: bool) -> str:
     question = sentence.endswith("?")
     first, second = [*sentence.lower().split(maxsplit=2), "", ""][:2]
     fragment = first.rstrip(":,") in FRAGMENT or second == "of"
-    opener = "" if question or opens_with_value or fragment else rng.choice(OPENERS)
+    opener = "" if question or opens_with_value or fragment else rng.choice(OPENERS[split])
     if second == "me" and opener in ("i want to ", "help me "):  # nobody wants to give themselves a list
         opener = ""
     sentence = opener + sentence

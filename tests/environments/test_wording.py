@@ -179,24 +179,31 @@ def test_the_order_of_templates_does_not_move_them() -> None:
 
 def test_a_question_gets_no_opener() -> None:
     """Nobody says "please how many"."""
-    assert all(polish("how many lines?", Random(seed), opens_with_value=False).lower().startswith("how many lines") for seed in range(40))
+    assert all(
+        polish("how many lines?", Random(seed), Split.PRACTICE, opens_with_value=False).lower().startswith("how many lines")
+        for seed in range(40)
+    )
 
 
 def test_a_noun_fragment_gets_no_opener() -> None:
     """Nobody says "can you average of a", but "average of a" is how people type."""
     for fragment in ("average of a", "number of lines in a", "most frequent line of a"):
-        assert all(polish(fragment, Random(seed), opens_with_value=False).lower().startswith(fragment) for seed in range(40))
+        assert all(
+            polish(fragment, Random(seed), Split.PRACTICE, opens_with_value=False).lower().startswith(fragment) for seed in range(40)
+        )
 
 
 def test_an_imperative_is_sometimes_asked_politely() -> None:
     """All openers occur in front of a verb."""
-    said = {polish("sort a", Random(seed), opens_with_value=False).lower().partition("sort")[0] for seed in range(400)}
-    assert said == set(OPENERS)
+    said = {polish("sort a", Random(seed), Split.PRACTICE, opens_with_value=False).lower().partition("sort")[0] for seed in range(400)}
+    assert said == set(OPENERS[Split.PRACTICE])
 
 
 def test_a_value_in_front_keeps_its_first_letter() -> None:
     """A path that opens a request is never capitalised."""
-    assert all(polish("logs/a: how many lines?", Random(seed), opens_with_value=True).startswith("logs/a") for seed in range(40))
+    assert all(
+        polish("logs/a: how many lines?", Random(seed), Split.PRACTICE, opens_with_value=True).startswith("logs/a") for seed in range(40)
+    )
 
 
 def test_number_words_count_from_zero() -> None:
