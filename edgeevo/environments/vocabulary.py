@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgeevo.environments import (
+from edgeevo.environments import (  # noqa: F401 - importing a file registers its entries
     vocabulary_archives,
     vocabulary_config,
     vocabulary_edits,
@@ -24,25 +24,4 @@ from edgeevo.environments import (
 )
 from edgeevo.environments.skills import ENTRIES
 
-FILES = (
-    vocabulary_archives,
-    vocabulary_config,
-    vocabulary_edits,
-    vocabulary_facts,
-    vocabulary_figures,
-    vocabulary_files,
-    vocabulary_find,
-    vocabulary_found,
-    vocabulary_gzip,
-    vocabulary_json,
-    vocabulary_lines,
-    vocabulary_logs,
-    vocabulary_match,
-    vocabulary_numbers,
-    vocabulary_removal,
-    vocabulary_tables,
-    vocabulary_text,
-    vocabulary_values,
-)
-
-__all__ = ["ENTRIES", "FILES"]
+__all__ = ["ENTRIES"]

@@ -85,6 +85,8 @@ for _variant, _suffix_of, _flag, _what in (
             f"back up {{dir}} to the {_what} tar file {{out}}",
             f"bundle {{dir}} in a {_what} tarball, {{out}}",
             f"{{out}} should be a {_what} tar of {{dir}}",
+            f"i need {{dir}} packed as a {_what} tar archive {{out}}",
+            f"put {{dir}} and everything below it in the {_what} tarball {{out}}",
         ),
     )
 entry(
@@ -94,15 +96,11 @@ entry(
     draw=_to_pack("tar.gz"),
     reference=lambda w, x, p: _probe(w, p["out"], p["dir"], w.files(p["dir"]), top=""),
     ways=("tar -C {dir} -czf {out} .", "find {dir} -type f -printf '%P\\0' | tar -C {dir} --null -T - -czf {out}"),
-    asks=(
-        "pack the contents of {dir} into {out} without the directory itself (gzipped tar)",
-        "create the gzipped tar {out} of what is in {dir}, names relative to that directory",
-        "make a compressed tarball {out} of the inside of {dir}, no leading folder",
-        "archive everything inside {dir} as {out}, gzip tar, without a top level folder",
-        "tar and gzip what {dir} holds into {out}, the folder name must not be in it",
-        "{out}: compressed tar of the contents of {dir}, not of the folder",
-        "put the files from within {dir} in a tar.gz called {out}, paths starting below the folder",
-    ),
+    asks=("pack the contents of {dir} into {out} without the directory itself (gzipped tar)", "create the gzipped tar {out} of what is in {dir}, names relative to that directory",
+          "make a compressed tarball {out} of the inside of {dir}, no leading folder", "archive everything inside {dir} as {out}, gzip tar, without a top level folder",
+          "tar and gzip what {dir} holds into {out}, the folder name must not be in it", "{out}: compressed tar of the contents of {dir}, not of the folder",
+          "put the files from within {dir} in a tar.gz called {out}, paths starting below the folder", "i need what is inside {dir} as a gzipped tar {out}, without the folder name",
+          "archive the contents of {dir} to {out} (gzip tar), member names relative to {dir}"),
 )
 
 
@@ -126,15 +124,9 @@ entry(
     draw=_found,
     reference=_pack_found,
     ways=("tar -czf {out} -T -", "xargs -d '\\n' tar -czf {out}"),
-    then=(
-        "pack {x} into {out}, a gzipped tar",
-        "make a compressed tar archive {out} of {x}",
-        "archive {x} as {out} (tar, gzip)",
-        "put {x} in a gzip tarball called {out}",
-        "tar and gzip {x} to {out}",
-        "bundle {x} into the compressed tar {out}",
-        "back {x} up in a tar.gz file {out}",
-    ),
+    then=("pack {x} into {out}, a gzipped tar", "make a compressed tar archive {out} of {x}", "archive {x} as {out} (tar, gzip)", "put {x} in a gzip tarball called {out}",
+          "tar and gzip {x} to {out}", "bundle {x} into the compressed tar {out}", "back {x} up in a tar.gz file {out}", "{x} should be packed into {out} (tar.gz)",
+          "create the gzipped tarball {out} from {x}", "compress {x} into one tar.gz named {out}", "tar up {x} as {out} with gzip compression"),
 )
 
 # --- reading archives -------------------------------------------------------------------------------------------------
@@ -187,16 +179,9 @@ entry(
     draw=lambda d: {"archive": _packed(d)[1]},
     reference=lambda w, x, p: list(_unpacked(w, p["archive"])),
     ways=("tar -tf {archive}", "gzip -dc {archive} | tar -tf -"),
-    asks=(
-        "list [the contents of|what is in] {archive}",
-        "[what is|whats] [inside|in] {archive}?",
-        "show the files in the archive {archive} without unpacking it",
-        "which files does {archive} contain?",
-        "list the members of {archive}",
-        "look into the tarball {archive} and print its names",
-        "{archive}: what does it hold?",
-        "table of contents of {archive}",
-    ),
+    asks=("list [the contents of|what is in] {archive}", "[what is|whats] [inside|in] {archive}?", "show the files in the archive {archive} without unpacking it",
+          "which files does {archive} contain?", "list the members of {archive}", "look into the tarball {archive} and print its names", "{archive}: what does it hold?",
+          "table of contents of {archive}", "i need the list of members in {archive}", "get the names of everything packed in {archive}"),
     nouns=(
         "the contents of the archive {archive}",
         "the members of {archive}",
@@ -220,16 +205,10 @@ entry(
     draw=_member,
     reference=lambda w, x, p: (_unpacked(w, p["archive"])[p["member"]] or b"").decode().splitlines(),
     ways=("tar -xOf {archive} {member}", "gzip -dc {archive} | tar -xOf - {member}"),
-    asks=(
-        "show the file {member} [from|in|inside] {archive}",
-        "print {member} out of the archive {archive} without unpacking it",
-        "what does {member} in {archive} say?",
-        "output just the member {member} of {archive}",
-        "read {member} straight from {archive}",
-        "{archive} contains {member}, show me its text",
-        "cat {member} from the tarball {archive}",
-        "display the content of {member}, which is packed in {archive}",
-    ),
+    asks=("show the file {member} [from|in|inside] {archive}", "print {member} out of the archive {archive} without unpacking it", "what does {member} in {archive} say?",
+          "output just the member {member} of {archive}", "read {member} straight from {archive}", "{archive} contains {member}, show me its text", "cat {member} from the tarball {archive}",
+          "display the content of {member}, which is packed in {archive}", "i need the content of {member} from the archive {archive}",
+          "get the text of {member} out of {archive} on the screen"),
     nouns=(
         "the content of {member} in {archive}",
         "the text of the member {member} of {archive}",
@@ -245,16 +224,9 @@ entry(
     draw=lambda d: {"dst": d.dir(), "archive": _packed(d)[1]},
     reference=lambda w, x, p: _extract(w, p["archive"], p["dst"]),
     ways=("tar -xf {archive} -C {dst}", "gzip -dc {archive} | tar -xf - -C {dst}"),
-    asks=(
-        "[unpack|extract] {archive} [into|to] {dst}",
-        "extract the archive {archive} in the directory {dst}",
-        "untar {archive} to {dst}",
-        "unpack everything from {archive} in {dst}",
-        "put the contents of {archive} into the folder {dst}",
-        "open up {archive} inside {dst}",
-        "{archive}: unpack it to {dst}",
-        "decompress the tarball {archive} into {dst}",
-    ),
+    asks=("[unpack|extract] {archive} [into|to] {dst}", "extract the archive {archive} in the directory {dst}", "untar {archive} to {dst}", "unpack everything from {archive} in {dst}",
+          "put the contents of {archive} into the folder {dst}", "open up {archive} inside {dst}", "{archive}: unpack it to {dst}", "decompress the tarball {archive} into {dst}",
+          "i need the content of {archive} in the directory {dst}", "untar the archive {archive} inside {dst}"),
 )
 entry(
     "tar_extract.new",
@@ -263,15 +235,9 @@ entry(
     draw=lambda d: {"out": d.new(""), "archive": _packed(d)[1]},
     reference=lambda w, x, p: _extract(w, p["archive"], p["out"]),  # its directory comes with its members
     ways=("mkdir -p {out} && tar -xf {archive} -C {out}", "mkdir {out}; gzip -dc {archive} | tar -xf - -C {out}"),
-    asks=(
-        "[unpack|extract] {archive} into a new [directory|folder] {out}",
-        "create {out} and unpack {archive} there",
-        "make the folder {out} and extract {archive} into it",
-        "untar {archive} to {out}, which does not exist yet",
-        "put the contents of {archive} in a fresh directory {out}",
-        "extract {archive} under {out}, make that directory first",
-        "{archive} goes unpacked into the new folder {out}",
-    ),
+    asks=("[unpack|extract] {archive} into a new [directory|folder] {out}", "create {out} and unpack {archive} there", "make the folder {out} and extract {archive} into it",
+          "untar {archive} to {out}, which does not exist yet", "put the contents of {archive} in a fresh directory {out}", "extract {archive} under {out}, make that directory first",
+          "{archive} goes unpacked into the new folder {out}", "i need {archive} unpacked in a new directory {out}", "untar {archive} in {out} after creating that directory"),
 )
 entry(
     "tar_extract.here",
@@ -280,14 +246,7 @@ entry(
     draw=lambda d: {"archive": _packed(d)[1], "dst": d.scene.cwd},
     reference=lambda w, x, p: _extract(w, p["archive"], p["dst"]),
     ways=("tar -xf {archive}", "gzip -dc {archive} | tar -xf -"),
-    asks=(
-        "[unpack|extract] {archive} here",
-        "extract {archive} [in|into] the current directory",
-        "untar {archive}",
-        "unpack the archive {archive}",
-        "open the tarball {archive} in this folder",
-        "decompress and unpack {archive} right here",
-        "get everything out of {archive}",
-        "{archive}: extract it into the working directory",
-    ),
+    asks=("[unpack|extract] {archive} here", "extract {archive} [in|into] the current directory", "untar {archive}", "unpack the archive {archive}",
+          "open the tarball {archive} in this folder", "decompress and unpack {archive} right here", "get everything out of {archive}", "{archive}: extract it into the working directory",
+          "i need the content of the archive {archive} here", "untar the tarball {archive} in the place i am in"),
 )

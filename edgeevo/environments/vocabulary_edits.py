@@ -43,16 +43,9 @@ entry(
     draw=lambda d: {"file": d.text()},
     reference=_edit(lambda _x, _p: []),
     ways=("truncate -s 0 {file}", ": > {file}", "cp /dev/null {file}"),
-    asks=(
-        "empty [the file|] {file} [but keep it|without deleting it|]",
-        "truncate {file} [to zero|]",
-        "clear the content of {file}",
-        "delete all text in {file}, the file stays",
-        "make {file} an empty file",
-        "wipe what is in {file} but do not remove it",
-        "{file} should have no content any more",
-        "{file}: set its size to 0",
-    ),
+    asks=("empty [the file|] {file} [but keep it|without deleting it|]", "truncate {file} [to zero|]", "clear the content of {file}", "delete all text in {file}, the file stays",
+          "make {file} an empty file", "wipe what is in {file} but do not remove it", "{file} should have no content any more", "{file}: set its size to 0",
+          "i need {file} emptied, not deleted", "cut {file} down to zero bytes", "remove all content from {file}, but keep the file"),
 )
 entry(
     "replace_in_place",
@@ -61,16 +54,10 @@ entry(
     draw=_swap,
     reference=_edit(lambda x, p: [line.replace(p["old"], p["new"]) for line in x]),
     ways=("sed -i 's/{old:raw}/{new:raw}/g' {file}", "perl -i -pe 's/{old:raw}/{new:raw}/g' {file}"),
-    asks=(
-        "replace {old} [with|by] {new} in {file}",
-        "change [every|all|] {old} to {new} in {file} and save it",
-        "in {file}, replace each {old} by {new}",
-        "edit {file}: {old} becomes {new} everywhere",
-        "substitute {new} for {old} in the file {file}",
-        "swap all occurrences of {old} in {file} for {new}",
-        "turn every {old} in {file} into {new}, in place",
-        "{file} says {old} where it should say {new}, fix it",
-    ),
+    asks=("replace {old} [with|by] {new} in {file}", "change [every|all|] {old} to {new} in {file} and save it", "in {file}, replace each {old} by {new}",
+          "edit {file}: {old} becomes {new} everywhere", "substitute {new} for {old} in the file {file}", "swap all occurrences of {old} in {file} for {new}",
+          "turn every {old} in {file} into {new}, in place", "{file} says {old} where it should say {new}, fix it", "i need every {old} in {file} changed to {new}, in place",
+          "modify {file}: put {new} wherever it says {old}", "edit {file} in place, replacing {old} with {new}"),
 )
 
 
@@ -96,16 +83,11 @@ entry(
         "find {dir} -type f -name '*.{ext:raw}' -exec sed -i 's/{old:raw}/{new:raw}/g' {} +",
         "grep -rlZ --include='*.{ext:raw}' {old} {dir} | xargs -0 sed -i 's/{old:raw}/{new:raw}/g'",
     ),
-    asks=(
-        "replace {old} [with|by] {new} in all {ext} files [under|below] {dir}",
-        "change {old} to {new} in every {ext} file in {dir} and its subdirectories",
-        "in all {ext} files anywhere below {dir}, put {new} instead of {old}",
-        "search the {ext} files of {dir} recursively for {old} and replace it with {new}",
-        "edit each {ext} file under {dir}: {old} becomes {new}",
-        "everywhere in the {ext} files beneath {dir}, {old} should read {new}",
-        "{dir}: in {ext} files at any depth turn {old} into {new}",
-        "swap {old} for {new} throughout the {ext} files under {dir}",
-    ),
+    asks=("replace {old} [with|by] {new} in all {ext} files [under|below] {dir}", "change {old} to {new} in every {ext} file in {dir} and its subdirectories",
+          "in all {ext} files anywhere below {dir}, put {new} instead of {old}", "search the {ext} files of {dir} recursively for {old} and replace it with {new}",
+          "edit each {ext} file under {dir}: {old} becomes {new}", "everywhere in the {ext} files beneath {dir}, {old} should read {new}",
+          "{dir}: in {ext} files at any depth turn {old} into {new}", "swap {old} for {new} throughout the {ext} files under {dir}",
+          "i need {old} changed to {new} in all {ext} files of the {dir} tree", "recursively replace {old} with {new} in the {ext} files of {dir}"),
 )
 entry(
     "delete_lines",
@@ -114,16 +96,10 @@ entry(
     draw=_word,
     reference=_edit(lambda x, p: [line for line in x if p["word"] not in line]),
     ways=("sed -i '/{word:raw}/d' {file}", "v=$(grep -v {word} {file}); printf '%s\\n' \"$v\" > {file}"),
-    asks=(
-        "delete [all|the|] lines [containing|with|that contain] {word} from {file}",
-        "remove every line that mentions {word} from the file {file}",
-        "drop the {word} lines from {file} and save it",
-        "in {file}, delete each line with {word} in it",
-        "get rid of lines with {word} in the file {file}",
-        "clean {file} of all lines mentioning {word}",
-        "{file} should not have any line with {word} any more",
-        "edit {file}: take out whatever line has {word}",
-    ),
+    asks=("delete [all|the|] lines [containing|with|that contain] {word} from {file}", "remove every line that mentions {word} from the file {file}",
+          "drop the {word} lines from {file} and save it", "in {file}, delete each line with {word} in it", "get rid of lines with {word} in the file {file}",
+          "clean {file} of all lines mentioning {word}", "{file} should not have any line with {word} any more", "edit {file}: take out whatever line has {word}",
+          "i need all lines with {word} gone from the file {file}", "strip every line matching {word} from {file}, in place", "edit {file} in place, deleting lines that contain {word}"),
 )
 entry(
     "delete_nth_line",
@@ -132,16 +108,9 @@ entry(
     draw=_line,
     reference=_edit(lambda x, p: x[: int(p["n"]) - 1] + x[int(p["n"]) :]),
     ways=("sed -i {n:raw}d {file}", "perl -i -ne 'print unless $. == {n:raw}' {file}"),
-    asks=(
-        "delete line {n} of {file}",
-        "remove line number {n} from the file {file}",
-        "drop line {n} in {file} and save the file",
-        "in {file}, take out line {n}",
-        "edit {file}: line {n} goes",
-        "{file}: delete its line {n}",
-        "get rid of the line number {n} in file {file}",
-        "cut line {n} out of {file}, in place",
-    ),
+    asks=("delete line {n} of {file}", "remove line number {n} from the file {file}", "drop line {n} in {file} and save the file", "in {file}, take out line {n}",
+          "edit {file}: line {n} goes", "{file}: delete its line {n}", "get rid of the line number {n} in file {file}", "cut line {n} out of {file}, in place",
+          "i need line {n} gone from the file {file}", "remove the {n:th} line of {file}, in place", "edit {file} in place, deleting line {n}"),
 )
 entry(
     "prepend_line",
@@ -150,16 +119,10 @@ entry(
     draw=lambda d: {"file": d.text(), "text": phrase(d)},
     reference=_edit(lambda x, p: [p["text"], *x] if x else []),
     ways=("sed -i '1i {text:raw}' {file}", "v=$(cat {file}); printf '%s\\n' {text} \"$v\" > {file}"),
-    asks=(
-        "[add|insert|put] the line {text} at the [top|beginning|start] of {file}",
-        "prepend {text} to {file}",
-        "make {text} the first line of {file}, keep the rest",
-        "insert {text} before the first line of {file}",
-        "{file} should begin with a new line {text}",
-        "put {text} in front of everything in {file}",
-        "write {text} on top of the file {file} without losing its content",
-        "{file}: new first line {text}",
-    ),
+    asks=("[add|insert|put] the line {text} at the [top|beginning|start] of {file}", "prepend {text} to {file}", "make {text} the first line of {file}, keep the rest",
+          "insert {text} before the first line of {file}", "{file} should begin with a new line {text}", "put {text} in front of everything in {file}",
+          "write {text} on top of the file {file} without losing its content", "{file}: new first line {text}", "i need {text} as a new first line of {file}",
+          "add {text} above everything else in {file}"),
 )
 entry(
     "sort_in_place",
@@ -168,16 +131,9 @@ entry(
     draw=lambda d: {"file": d.text()},
     reference=_edit(lambda x, _p: sorted(x)),
     ways=("sort -o {file} {file}", "v=$(sort {file}); printf '%s\\n' \"$v\" > {file}"),
-    asks=(
-        "sort {file} in place",
-        "sort the lines of {file} and save [the result|them] in the same file",
-        "sort the file {file} itself, do not just print it",
-        "rewrite {file} with its lines in alphabetical order",
-        "put the lines in the file {file} in order and keep it that way",
-        "bring {file} into alphabetical order, overwriting it",
-        "{file}: sort it, in place",
-        "order the lines of {file} inside the file",
-    ),
+    asks=("sort {file} in place", "sort the lines of {file} and save [the result|them] in the same file", "sort the file {file} itself, do not just print it",
+          "rewrite {file} with its lines in alphabetical order", "put the lines in the file {file} in order and keep it that way", "bring {file} into alphabetical order, overwriting it",
+          "{file}: sort it, in place", "order the lines of {file} inside the file", "i need {file} itself sorted, write it back", "sort {file} and write the result back to it"),
 )
 entry(
     "dedupe_in_place",
@@ -186,15 +142,9 @@ entry(
     draw=lambda d: {"file": d.text()},
     reference=_edit(lambda x, _p: sorted(set(x))),
     ways=("sort -u -o {file} {file}", "v=$(sort {file} | uniq); printf '%s\\n' \"$v\" > {file}"),
-    asks=(
-        "sort {file} in place and drop duplicate lines",
-        "sort the lines of {file}, each only once, and save them in the same file",
-        "rewrite {file} sorted and without duplicates",
-        "make the file {file} sorted and unique",
-        "overwrite {file} with its distinct lines in order",
-        "in the file {file} itself, sort the lines and remove repeated ones",
-        "{file}: sort uniquely, in place",
-    ),
+    asks=("sort {file} in place and drop duplicate lines", "sort the lines of {file}, each only once, and save them in the same file", "rewrite {file} sorted and without duplicates",
+          "make the file {file} sorted and unique", "overwrite {file} with its distinct lines in order", "in the file {file} itself, sort the lines and remove repeated ones",
+          "{file}: sort uniquely, in place", "i need {file} itself sorted and without duplicate lines", "sort {file}, keep one of each line, and write it back to the file"),
 )
 entry(
     "upper_in_place",
@@ -203,16 +153,10 @@ entry(
     draw=lambda d: {"file": d.text()},
     reference=_edit(lambda x, _p: [line.upper() for line in x]),
     ways=("sed -i 's/.*/\\U&/' {file}", "perl -i -pe '$_ = uc' {file}"),
-    asks=(
-        "convert the file {file} to upper case in place",
-        "make everything in {file} upper case and save it",
-        "rewrite {file} in capital letters",
-        "change the text in {file} to uppercase, in the file itself",
-        "overwrite {file} with its upper case version",
-        "{file}: turn all letters in the file into capitals",
-        "edit {file} so that it is all caps",
-        "capitalise every letter in the file {file}, saving the change",
-    ),
+    asks=("convert the file {file} to upper case in place", "make everything in {file} upper case and save it", "rewrite {file} in capital letters",
+          "change the text in {file} to uppercase, in the file itself", "overwrite {file} with its upper case version", "{file}: turn all letters in the file into capitals",
+          "edit {file} so that it is all caps", "capitalise every letter in the file {file}, saving the change", "i need the file {file} itself in upper case",
+          "uppercase {file} and write it back"),
 )
 
 # --- permissions ------------------------------------------------------------------------------------------------------
@@ -244,16 +188,9 @@ entry(
     draw=_exact,
     reference=lambda w, x, p: _chmod(w, p["file"], int(p["mode"], 8)),
     ways=("chmod {mode:raw} {file}", "chmod u=,g=,o= {file} && chmod {mode:raw} {file}"),
-    asks=(
-        "set the permissions of {file} to {mode}",
-        "chmod {file} to {mode}",
-        "change the mode of {file} to {mode}",
-        "give {file} [the permissions|mode] {mode}",
-        "make the permissions of {file} exactly {mode}",
-        "{file} needs mode {mode}",
-        "{file}: permissions {mode}",
-        "set mode {mode} on {file}",
-    ),
+    asks=("set the permissions of {file} to {mode}", "chmod {file} to {mode}", "change the mode of {file} to {mode}", "give {file} [the permissions|mode] {mode}",
+          "make the permissions of {file} exactly {mode}", "{file} needs mode {mode}", "{file}: permissions {mode}", "set mode {mode} on {file}", "i need the mode of {file} to be {mode}",
+          "apply the permissions {mode} to {file}", "change permissions: {file} gets {mode}"),
 )
 _draw, _reference = _for_mode(lambda mode: mode | 0o111)
 entry(
@@ -263,16 +200,9 @@ entry(
     draw=_draw,
     reference=_reference,
     ways=("chmod +x {file}", "chmod a+x {file}"),
-    asks=(
-        "make {file} executable",
-        "set the execute bit on {file}",
-        "add execute permission to {file} for everyone",
-        "{file} should be executable for all users",
-        "chmod {file} so that it can be executed",
-        "let everybody run {file}",
-        "turn {file} into an executable file",
-        "{file}: add x permission for all",
-    ),
+    asks=("make {file} executable", "set the execute bit on {file}", "add execute permission to {file} for everyone", "{file} should be executable for all users",
+          "chmod {file} so that it can be executed", "let everybody run {file}", "turn {file} into an executable file", "{file}: add x permission for all",
+          "i need {file} to be executable by everyone", "give all users the right to execute {file}", "chmod +x for {file}"),
 )
 _draw, _reference = _for_mode(lambda mode: mode & ~0o111)
 entry(
@@ -282,15 +212,9 @@ entry(
     draw=_draw,
     reference=_reference,
     ways=("chmod -x {file}", "chmod a-x {file}"),
-    asks=(
-        "make {file} not executable any more",
-        "remove the execute [bit|permission] from {file}",
-        "take away execute permission on {file} from everyone",
-        "{file} should no longer be executable",
-        "nobody should be able to run {file}, drop its x bits",
-        "clear the x bits of {file}",
-        "{file}: no execute permission for anybody",
-    ),
+    asks=("make {file} not executable any more", "remove the execute [bit|permission] from {file}", "take away execute permission on {file} from everyone",
+          "{file} should no longer be executable", "nobody should be able to run {file}, drop its x bits", "clear the x bits of {file}", "{file}: no execute permission for anybody",
+          "i need {file} not to be executable by anyone", "take the x permission off {file} for all", "chmod -x for {file}"),
 )
 _draw, _reference = _for_mode(lambda mode: mode & ~0o077)
 entry(
@@ -300,15 +224,10 @@ entry(
     draw=_draw,
     reference=_reference,
     ways=("chmod go-rwx {file}", "chmod go= {file}"),
-    asks=(
-        "remove all permissions for group and others from {file}",
-        "make {file} accessible by its owner only",
-        "take every right on {file} away from everybody but the owner",
-        "only the owner should have access to {file}",
-        "make {file} private, no rights for group and others",
-        "{file}: drop group and other permissions",
-        "lock {file} down so that nobody except its owner can use it",
-    ),
+    asks=("remove all permissions for group and others from {file}", "make {file} accessible by its owner only", "take every right on {file} away from everybody but the owner",
+          "only the owner should have access to {file}", "make {file} private, no rights for group and others", "{file}: drop group and other permissions",
+          "lock {file} down so that nobody except its owner can use it", "i need {file} closed to group and others, the owner keeps his rights",
+          "strip every permission of group and others from {file}", "no access to {file} for group and others any more"),
 )
 _draw, _reference = _for_mode(lambda mode: mode & ~0o222)
 entry(
@@ -318,15 +237,10 @@ entry(
     draw=_draw,
     reference=_reference,
     ways=("chmod a-w {file}", "chmod ugo-w {file}"),
-    asks=(
-        "make {file} read-only for everyone",
-        "remove write permission on {file} from all users",
-        "take away the write bits of {file}, owner included",
-        "nobody should be able to write to {file}, not even the owner",
-        "write-protect {file} for all",
-        "{file} must be read only for owner, group and others",
-        "{file}: clear all write permissions",
-    ),
+    asks=("make {file} read-only for everyone", "remove write permission on {file} from all users", "take away the write bits of {file}, owner included",
+          "nobody should be able to write to {file}, not even the owner", "write-protect {file} for all", "{file} must be read only for owner, group and others",
+          "{file}: clear all write permissions", "i need {file} to be read-only for all, the owner too", "drop the write permission of {file} for owner, group and others",
+          "chmod a-w for {file}"),
 )
 
 # --- links ------------------------------------------------------------------------------------------------------------
@@ -341,16 +255,9 @@ entry(
     },
     reference=lambda w, x, p: w.put(p["link"], Link(target=p["src"])),
     ways=("ln -s {src} {link}", "ln -sr {src} {link}"),
-    asks=(
-        "create a [symbolic link|symlink|soft link] {link} [pointing|that points] to {src}",
-        "link {link} to {src} [symbolically|with a symlink]",
-        "make {link} a symlink to {src}",
-        "symlink {src} as {link}",
-        "add a soft link called {link} for {src}",
-        "{link} should be a symbolic link, its target is {src}",
-        "ln -s with target {src} and name {link}",
-        "let {link} point at {src} (symbolic)",
-    ),
+    asks=("create a [symbolic link|symlink|soft link] {link} [pointing|that points] to {src}", "link {link} to {src} [symbolically|with a symlink]", "make {link} a symlink to {src}",
+          "symlink {src} as {link}", "add a soft link called {link} for {src}", "{link} should be a symbolic link, its target is {src}", "ln -s with target {src} and name {link}",
+          "let {link} point at {src} (symbolic)", "i need a symlink {link} that leads to {src}", "make a soft link from {link} to {src}"),
 )
 
 
@@ -366,16 +273,9 @@ entry(
     draw=_linked,
     reference=lambda w, x, p: [p["target"]],
     ways=("readlink {link}", "find {link} -printf '%l\\n'"),
-    asks=(
-        "where does the [symlink|link] {link} point [to|]?",
-        "what is the target of {link}?",
-        "show the target of the symbolic link {link}",
-        "print what {link} points to",
-        "read the link {link}",
-        "{link} is a symlink, tell me its target",
-        "which file is behind the link {link}?",
-        "resolve the symlink {link}",
-    ),
+    asks=("where does the [symlink|link] {link} point [to|]?", "what is the target of {link}?", "show the target of the symbolic link {link}", "print what {link} points to",
+          "read the link {link}", "{link} is a symlink, tell me its target", "which file is behind the link {link}?", "resolve the symlink {link}", "i need the target of the link {link}",
+          "follow the link {link} one step and print where it goes"),
     nouns=(
         "the target of {link}",
         "what the link {link} points to",

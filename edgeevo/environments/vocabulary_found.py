@@ -59,16 +59,8 @@ entry(
     draw=_checked,
     reference=_delete,
     ways=("xargs -d '\\n' rm --", 'while IFS= read -r f; do rm -- "$f"; done'),
-    then=(
-        "delete {x}",
-        "remove {x}",
-        "get rid of {x}",
-        "rm {x}",
-        "erase {x} from disk",
-        "throw away {x}",
-        "wipe out {x}",
-        "drop {x} for good",
-    ),
+    then=("delete {x}", "get rid of {x}", "rm {x}", "erase {x} from disk", "throw {x} away", "wipe out {x}", "delete {x} for good", "{x} should be deleted",
+          "delete each of {x}", "clean up by removing {x}", "{x} can go, delete each one"),
 )
 entry(
     "copy_found",
@@ -77,16 +69,9 @@ entry(
     draw=_target,
     reference=_copy,
     ways=("xargs -d '\\n' cp -t {dst}", 'sort | while IFS= read -r f; do cp -- "$f" {dst}; done'),
-    then=(
-        "copy {x} [to|into] {dst}",
-        "put copies of {x} in {dst}",
-        "copy {x} over to the folder {dst}",
-        "cp {x} into {dst}",
-        "duplicate {x} in {dst}",
-        "back {x} up in the directory {dst}",
-        "place a copy of {x} under {dst}",
-        "gather copies of {x} in {dst}",
-    ),
+    then=("copy {x} [to|into] {dst}", "put copies of {x} in {dst}", "copy {x} over to the folder {dst}", "cp {x} into {dst}", "duplicate {x} in {dst}", "back {x} up in the directory {dst}",
+          "place a copy of {x} under {dst}", "gather copies of {x} in {dst}", "{x} should be copied to {dst}", "copy each of {x} into {dst}", "into {dst} copy {x}",
+          "make copies of {x} in the directory {dst}"),
 )
 entry(
     "move_found",
@@ -95,15 +80,8 @@ entry(
     draw=_target,
     reference=_move,
     ways=("xargs -d '\\n' mv -t {dst}", 'sort | while IFS= read -r f; do mv -- "$f" {dst}; done'),
-    then=(
-        "move {x} [to|into] {dst}",
-        "put {x} into {dst}",
-        "move {x} over to the folder {dst}",
-        "mv {x} into {dst}",
-        "relocate {x} to {dst}",
-        "shift {x} to the directory {dst}",
-        "transfer {x} to {dst}, no copies left behind",
-    ),
+    then=("move {x} [to|into] {dst}", "put {x} into {dst}, do not copy", "move {x} over to the folder {dst}", "mv {x} into {dst}", "relocate {x} to {dst}", "shift {x} to the directory {dst}",
+          "transfer {x} to {dst}, no copies left behind", "{x} should be moved to {dst}", "move each of {x} into {dst}", "into {dst} move {x}", "{x} belong in {dst}, move each there"),
 )
 
 
@@ -120,15 +98,8 @@ entry(
     draw=lambda d: _checked(d) | {"mode": d.rng.choice(("600", "640", "644", "700", "750", "755", "444"))},
     reference=_chmod,
     ways=("xargs -d '\\n' chmod {mode:raw}", 'while IFS= read -r f; do chmod {mode:raw} "$f"; done'),
-    then=(
-        "set the permissions of {x} to {mode}",
-        "chmod {x} to {mode}",
-        "change the mode of {x} to {mode}",
-        "give {x} permissions {mode}",
-        "make {x} mode {mode}",
-        "put mode {mode} on {x}",
-        "let {x} have exactly the permissions {mode}",
-    ),
+    then=("set the permissions of {x} to {mode}", "chmod {x} to {mode}", "change the mode of {x} to {mode}", "give {x} permissions {mode}", "make {x} mode {mode}", "put mode {mode} on {x}",
+          "let {x} have exactly the permissions {mode}", "{x} should have mode {mode}", "set mode {mode} on each of {x}", "apply permissions {mode} to {x}", "chmod {mode} on {x}"),
 )
 
 
@@ -144,14 +115,8 @@ entry(
     draw=_checked,
     reference=_empty,
     ways=("xargs -d '\\n' truncate -s 0", 'while IFS= read -r f; do : > "$f"; done'),
-    then=(
-        "empty {x} without deleting anything",
-        "truncate {x}",
-        "truncate {x} to zero bytes",
-        "clear the content of {x}",
-        "make {x} empty but keep the files",
-        "set the size of {x} to 0",
-    ),
+    then=("empty {x} without deleting anything", "truncate {x} to nothing", "truncate {x} to zero bytes", "clear the content of {x}, keep the files", "make {x} empty but keep the files",
+          "set the size of {x} to 0", "{x} should be emptied, not deleted", "wipe the content of {x}, the files stay", "leave {x} in place with no content"),
 )
 
 
@@ -173,14 +138,9 @@ entry(
     draw=_swap,
     reference=_replace,
     ways=("xargs -d '\\n' sed -i 's/{old:raw}/{new:raw}/g'", "while IFS= read -r f; do perl -i -pe 's/{old:raw}/{new:raw}/g' \"$f\"; done"),
-    then=(
-        "replace {old} [with|by] {new} inside {x}",
-        "in {x}, change every {old} to {new}",
-        "edit {x}: {old} becomes {new}",
-        "turn {old} into {new} throughout the content of {x}",
-        "in the text of {x} put {new} where it says {old}",
-        "substitute {new} for {old} in the contents of {x}",
-    ),
+    then=("replace {old} [with|by] {new} inside {x}", "in the content of {x}, change every {old} to {new}", "edit {x}: {old} becomes {new}",
+          "turn {old} into {new} throughout the content of {x}", "in the text of {x} put {new} where it says {old}", "substitute {new} for {old} in the contents of {x}",
+          "{x} should say {new} wherever there is {old} in the text", "change {old} to {new} in {x}, in place", "rewrite {x} with {new} in place of {old}"),
 )
 
 # --- reading what was found -------------------------------------------------------------------------------------------
@@ -198,15 +158,8 @@ entry(
     reference=_contents,
     unordered=True,
     ways=("xargs -d '\\n' cat", 'while IFS= read -r f; do cat -- "$f"; done'),
-    then=(
-        "show the contents of {x}",
-        "print what is in {x}",
-        "cat {x}",
-        "output the text of {x}",
-        "print the lines of {x} without names",
-        "concatenate {x} and print the result",
-        "dump the content of {x}",
-    ),
+    then=("show the contents of {x}", "print what is in {x}", "cat {x}", "output the text of {x}", "print the lines of {x} without names", "concatenate {x} and print the result",
+          "dump the content of {x}", "the contents of {x}", "the text of {x}", "what is written in {x}?", "read {x} and print the content"),
 )
 entry(
     "grep_found",
@@ -216,14 +169,10 @@ entry(
     draw=lambda d: {"word": d.word([line for q in _files(d) for line in d.world.lines(q)], share=(0.0, 0.8))},
     reference=lambda w, x, p: [line for line in _contents(w, x, p) if p["word"] in line],
     ways=("xargs -d '\\n' grep -h {word}", 'while IFS= read -r f; do grep {word} "$f"; done'),
-    then=(
-        "search inside {x} for {word} and print the lines only",
-        "print the lines with {word} from the contents of {x}",
-        "grep {word} in the contents of {x}, no file names",
-        "show what the text of {x} says about {word}, lines only",
-        "look into {x} for lines containing {word}",
-        "from inside {x}, output each line that mentions {word}",
-    ),
+    then=("search inside {x} for {word} and print the lines only", "print the lines with {word} from the contents of {x}", "grep {word} in the contents of {x}, no file names",
+          "show what the text of {x} says about {word}, lines only", "look into {x} for lines containing {word}, without file names", "from inside {x}, output each line that mentions {word}",
+          "the lines with {word} in the contents of {x}", "which lines inside {x} mention {word}?", "find {word} inside {x} and show only the matching lines",
+          "only the lines of text in {x} that contain {word}"),
 )
 entry(
     "total_lines_found",
@@ -232,14 +181,9 @@ entry(
     draw=_checked,
     reference=lambda w, x, p: [str(len(_contents(w, x, p)))],
     ways=("xargs -d '\\n' cat | wc -l", "while IFS= read -r f; do cat -- \"$f\"; done | grep -c ''"),
-    then=(
-        "count the lines inside {x} in total",
-        "how many lines are there in {x} all together?",
-        "give the total number of lines in the contents of {x}",
-        "sum up the line counts of {x}",
-        "print how many lines there are inside {x} altogether",
-        "count all lines of text in {x} together",
-    ),
+    then=("count the lines inside {x} in total", "how many lines are there in {x} all together?", "give the total number of lines in the contents of {x}", "sum up the line counts of {x}",
+          "print how many lines there are inside {x} altogether", "count all lines of text in {x} together", "the total number of lines inside {x}",
+          "how many lines of text {x} contain in total", "add the line counts of {x} up to one number"),
 )
 entry(
     "total_bytes_found",
@@ -248,14 +192,9 @@ entry(
     draw=_checked,
     reference=lambda w, x, p: [str(sum(len(w.file(q).data) for q in x))],
     ways=("xargs -d '\\n' cat | wc -c", "while IFS= read -r f; do stat -c %s \"$f\"; done | awk '{s+=$1}END{print s}'"),
-    then=(
-        "give the total size of {x} in bytes",
-        "how many bytes are there in {x} in total?",
-        "add up the sizes of {x} in bytes",
-        "sum the byte sizes of {x}",
-        "print the size of {x} all together, in bytes",
-        "total up the bytes in {x}",
-    ),
+    then=("give the total size of {x} in bytes", "how many bytes do {x} take up in total?", "add up the sizes of {x} in bytes", "sum the byte sizes of {x}",
+          "print the size of {x} all together, in bytes", "total up the bytes in {x}", "the total size of {x} in bytes", "how many bytes {x} take up together",
+          "the sum of the sizes of {x} in bytes"),
 )
 entry(
     "names_found",
@@ -263,14 +202,9 @@ entry(
     LINES,
     reference=lambda w, x, p: [base(q) for q in x],
     ways=("xargs -d '\\n' basename -a", "sed 's|.*/||'", "awk -F/ '{print $NF}'"),
-    then=(
-        "show only the names of {x}, without the path",
-        "print the base names of {x}",
-        "strip the directories from {x}",
-        "list {x} by name only, no directories",
-        "give the plain file names of {x}",
-        "reduce {x} to their names without folders",
-    ),
+    then=("show only the names of {x}, without the path", "print the base names of {x}", "strip the directories from {x}, names only", "list {x} by name only, no directories",
+          "give the plain file names of {x}", "reduce {x} to their names without folders", "the base names of {x}", "only the file names of {x} without directories",
+          "what are the names of {x}, paths left out?", "just the last path component of {x}"),
 )
 
 
@@ -283,56 +217,12 @@ def _ranked(d: Draw, what: str) -> Params:
 
 
 for _name, _flags, _what, _sign, _synonyms in (
-    (
-        "newest",
-        "-t",
-        "age",
-        1,
-        ("the newest", "the most recent", "the most recently changed", "the latest", "the last modified", "the youngest"),
-    ),
-    (
-        "oldest",
-        "-tr",
-        "age",
-        -1,
-        (
-            "the oldest",
-            "the least recently changed",
-            "the one changed longest ago",
-            "the least recent",
-            "the one with the oldest date",
-            "the longest unchanged",
-        ),
-    ),
-    (
-        "largest",
-        "-S",
-        "size",
-        -1,
-        (
-            "the largest",
-            "the biggest",
-            "the one with most bytes",
-            "the greatest in size",
-            "the one taking most space",
-            "the heaviest in bytes",
-        ),
-    ),
-    (
-        "smallest",
-        "-Sr",
-        "size",
-        1,
-        (
-            "the smallest",
-            "the one with fewest bytes",
-            "the least in size",
-            "the tiniest",
-            "the one taking least space",
-            "the one of minimum size",
-        ),
-    ),
+    ("newest", "-t", "age", 1, ("newest", "most recent", "most recently changed", "latest", "last modified", "most recently modified")),
+    ("oldest", "-tr", "age", -1, ("oldest", "least recently changed", "least recent", "longest unchanged", "least recently modified", "oldest")),
+    ("largest", "-S", "size", -1, ("largest", "biggest", "biggest", "largest", "largest", "biggest by size")),
+    ("smallest", "-Sr", "size", 1, ("smallest", "tiniest", "smallest", "smallest", "tiniest", "smallest by size")),
 ):
+    _a, _b, _c, _e, _f, _g = _synonyms
     entry(
         f"{_name}_found",
         PATHS,
@@ -345,19 +235,8 @@ for _name, _flags, _what, _sign, _synonyms in (
             f"xargs -d '\\n' ls {_flags} | head -n 1",
             f"xargs -d '\\n' stat -c '%{'Y' if _what == 'age' else 's'} %n' | sort -{'n' if _name in ('oldest', 'smallest') else 'rn'} | sed 1q | cut -d' ' -f2-",
         ),
-        then=tuple(
-            f"{verb} {_s} {of} {{x}}"
-            for _s, (verb, of) in zip(
-                _synonyms,
-                (
-                    ("show only", "of"),
-                    ("print just", "of"),
-                    ("which is", "of"),
-                    ("pick", "among"),
-                    ("from these give", "of"),
-                    ("name", "among"),
-                ),
-                strict=True,
-            )
+        then=(
+            f"show only the {_a} of {{x}}", f"print just the {_b} of {{x}}", f"pick the {_c} one among {{x}}", f"which of {{x}} is the {_a}?", f"name the {_e} of {{x}}",
+            f"the {_b} of {{x}}", f"only the {_f} one of {{x}}", f"find out which of {{x}} is the {_g}", f"from {{x}} choose the {_a}", f"the single {_e} one of {{x}}",
         ),
     )

@@ -32,16 +32,9 @@ entry(
     draw=_zippable,
     reference=lambda w, x, p: _zip(w, p["file"], keep=False),
     ways=("gzip {file}", "gzip -c {file} > {file}.gz && rm {file}"),
-    asks=(
-        "[compress|gzip] {file}",
-        "compress the file {file} with gzip",
-        "gzip {file} in place",
-        "turn {file} into a gz file",
-        "make {file} smaller with gzip, the uncompressed file can go",
-        "replace {file} by its gzip-compressed version",
-        "{file}: compress it (gzip)",
-        "pack the single file {file} with gzip",
-    ),
+    asks=("[compress|gzip] {file}", "compress the file {file} with gzip", "gzip {file} in place", "turn {file} into a gz file", "make {file} smaller with gzip, the uncompressed file can go",
+          "replace {file} by its gzip-compressed version", "{file}: compress it (gzip)", "pack the single file {file} with gzip", "i need {file} gzipped",
+          "compress {file} to a .gz in its place"),
 )
 entry(
     "gzip.keep",
@@ -50,15 +43,9 @@ entry(
     draw=_zippable,
     reference=lambda w, x, p: _zip(w, p["file"], keep=True),
     ways=("gzip -k {file}", "gzip -c {file} > {file}.gz"),
-    asks=(
-        "[compress|gzip] {file} [and|but] keep the original",
-        "create a gzip-compressed copy of {file} next to it",
-        "gzip {file} without deleting it",
-        "make a gz copy of {file}, leaving the file",
-        "compress {file} with gzip, the original must stay",
-        "{file} should get a gzipped twin beside it",
-        "keep {file} and also have it compressed as gz",
-    ),
+    asks=("[compress|gzip] {file} [and|but] keep the original", "create a gzip-compressed copy of {file} next to it", "gzip {file} without deleting it",
+          "make a gz copy of {file}, leaving the file", "compress {file} with gzip, the original must stay", "{file} should get a gzipped twin beside it",
+          "keep {file} and also have it compressed as gz", "i need a gzipped version of {file} beside it, the file stays", "gzip {file} and keep it too"),
 )
 
 
@@ -93,16 +80,9 @@ entry(
     draw=_gz,
     reference=lambda w, x, p: _unzip(w, p, keep=False),
     ways=("gunzip {archive}", "gzip -d {archive}"),
-    asks=(
-        "[decompress|uncompress|gunzip] {archive}",
-        "decompress the file {archive} in place",
-        "unpack the gzip file {archive}",
-        "turn {archive} back into the uncompressed file",
-        "replace {archive} by its uncompressed version",
-        "undo the gzip compression of {archive}",
-        "{archive}: uncompress it",
-        "expand {archive}, the gz file can go",
-    ),
+    asks=("[decompress|uncompress|gunzip] {archive}", "decompress the file {archive} in place", "unpack the gzip file {archive}", "turn {archive} back into the uncompressed file",
+          "replace {archive} by its uncompressed version", "undo the gzip compression of {archive}", "{archive}: uncompress it", "expand {archive}, the gz file can go",
+          "i need {archive} decompressed", "expand {archive}, only the plain file should be left"),
 )
 entry(
     "gunzip.keep",
@@ -111,15 +91,9 @@ entry(
     draw=_gz,
     reference=lambda w, x, p: _unzip(w, p, keep=True),
     ways=("gunzip -k {archive}", "gzip -dk {archive}"),
-    asks=(
-        "[decompress|uncompress|gunzip] {archive} [and|but] keep the compressed file",
-        "unpack {archive} next to itself without deleting it",
-        "gunzip {archive}, the gz must stay",
-        "create the uncompressed version of {archive} beside it",
-        "expand {archive} but do not remove it",
-        "{archive} should stay and also be there uncompressed",
-        "get the plain file out of {archive}, leaving the gz alone",
-    ),
+    asks=("[decompress|uncompress|gunzip] {archive} [and|but] keep the compressed file", "unpack {archive} next to itself without deleting it", "gunzip {archive}, the gz must stay",
+          "create the uncompressed version of {archive} beside it", "expand {archive} but do not remove it", "{archive} should stay and also be there uncompressed",
+          "get the plain file out of {archive}, leaving the gz alone", "i need {archive} decompressed beside it, the compressed one stays", "gunzip {archive} and keep it too"),
 )
 entry(
     "gunzip.to",
@@ -128,15 +102,9 @@ entry(
     draw=lambda d: _gz(d) | {"out": d.new("txt")},
     reference=lambda w, x, p: w.write(p["out"], _plain(w, p["archive"])),
     ways=("zcat {archive} > {out}", "gzip -dc < {archive} > {out}"),
-    asks=(
-        "[decompress|uncompress|unpack] {archive} [to|into] {out}",
-        "write the uncompressed content of {archive} to {out}",
-        "gunzip {archive} and save it as {out}, keep the gz",
-        "put what {archive} holds uncompressed in the file {out}",
-        "{out} should hold the decompressed {archive}",
-        "save the plain text of {archive} as {out}",
-        "extract the gzip file {archive} into a file named {out}",
-    ),
+    asks=("[decompress|uncompress|unpack] {archive} [to|into] {out}", "write the uncompressed content of {archive} to {out}", "gunzip {archive} and save it as {out}, keep the gz",
+          "put what {archive} holds uncompressed in the file {out}", "{out} should hold the decompressed {archive}", "save the plain text of {archive} as {out}",
+          "extract the gzip file {archive} into a file named {out}", "i need the decompressed content of {archive} in the file {out}", "zcat {archive} into {out}"),
 )
 entry(
     "zcat",
@@ -145,16 +113,9 @@ entry(
     draw=_gz,
     reference=lambda w, x, p: _plain(w, p["archive"]),
     ways=("zcat {archive}", "gzip -dc {archive}"),
-    asks=(
-        "show the content of [the compressed file|] {archive}",
-        "print {archive} uncompressed",
-        "what does the gzip file {archive} say?",
-        "display the text in {archive} without unpacking it on disk",
-        "zcat {archive}",
-        "read the compressed file {archive}",
-        "output {archive} decompressed, do not write any file",
-        "{archive}: show what is compressed in there",
-    ),
+    asks=("show the content of [the compressed file|] {archive}", "print {archive} uncompressed", "what does the gzip file {archive} say?",
+          "display the text in {archive} without unpacking it on disk", "zcat {archive}", "read the compressed file {archive}", "output {archive} decompressed, do not write any file",
+          "{archive}: show what is compressed in there", "i need the text inside the gzip file {archive}"),
     nouns=(
         "the text in the gzip file {archive}",
         "the uncompressed content of {archive}",
@@ -178,15 +139,9 @@ entry(
     draw=_word_in_gz,
     reference=lambda w, x, p: [line for line in _plain(w, p["archive"]) if p["word"] in line],
     ways=("zgrep {word} {archive}", "zcat {archive} | grep {word}"),
-    asks=(
-        "find {word} in [the compressed file|the gzip file] {archive}",
-        "search {archive} for {word} without unpacking it",
-        "which lines in the compressed {archive} mention {word}?",
-        "print the lines with {word} from the gzipped {archive}",
-        "grep {word} inside {archive}, it is compressed",
-        "look for {word} in the gz file {archive}",
-        "{archive} is gzipped: show its lines containing {word}",
-    ),
+    asks=("find {word} in [the compressed file|the gzip file] {archive}", "search {archive} for {word} without unpacking it", "which lines in the compressed {archive} mention {word}?",
+          "print the lines with {word} from the gzipped {archive}", "grep {word} inside {archive}, it is compressed", "look for {word} in the gz file {archive}",
+          "{archive} is gzipped: show its lines containing {word}", "i need the lines inside the gzip file {archive} that mention {word}", "zgrep {word} in {archive}"),
     nouns=(
         "the lines with {word} in the gzip file {archive}",
         "the lines of the compressed {archive} that mention {word}",

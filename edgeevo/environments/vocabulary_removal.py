@@ -17,16 +17,8 @@ entry(
     draw=lambda d: {"file": d.any_file()},
     reference=lambda w, x, p: w.remove(p["file"]),
     ways=("rm {file}", "unlink {file}"),
-    asks=(
-        "delete [the file|] {file}",
-        "remove [the file|] {file}",
-        "get rid of {file}",
-        "rm {file}",
-        "erase {file} from disk",
-        "{file} is no longer needed, delete it",
-        "throw away the file {file}",
-        "{file}: remove this file",
-    ),
+    asks=("delete [the file|] {file}", "discard {file}", "get rid of {file}", "rm {file}", "erase {file} from disk", "{file} is no longer needed, delete it",
+          "throw away the file {file}", "{file}: remove this file", "i need {file} gone", "unlink {file}", "remove the single file {file}"),
 )
 entry(
     "delete_tree",
@@ -35,16 +27,9 @@ entry(
     draw=lambda d: {"dir": d.dir(lambda p: leavable(d, p) and bool(d.world.files(p)), root=False)},
     reference=lambda w, x, p: w.remove(p["dir"]),
     ways=("rm -r {dir}", "find {dir} -delete"),
-    asks=(
-        "delete {dir} and everything in it",
-        "remove {dir} with all its contents",
-        "get rid of {dir}, subfolders included",
-        "rm {dir} recursively",
-        "delete the whole of {dir}",
-        "wipe {dir} completely, the folder itself too",
-        "{dir} can go with all that is in there",
-        "erase {dir} including every file below it",
-    ),
+    asks=("delete {dir} and everything in it", "remove {dir} with all its contents", "get rid of {dir}, subfolders included", "rm {dir} recursively", "delete the whole of {dir}",
+          "wipe {dir} completely, the folder itself too", "{dir} can go with all that is in there", "erase {dir} including every file below it", "i need {dir} gone with everything below it",
+          "recursively delete {dir}", "remove the whole tree {dir}"),
 )
 
 
@@ -60,15 +45,9 @@ entry(
     draw=lambda d: {"dir": d.dir(lambda p: bool(d.world.files(p)) and (p == d.scene.cwd or leavable(d, p)))},
     reference=_clear,
     ways=("find {dir} -mindepth 1 -delete", 'ls -A {dir} | while IFS= read -r f; do rm -r -- {dir}/"$f"; done'),
-    asks=(
-        "empty {dir} but keep the directory itself",
-        "delete everything inside {dir}, leave the folder",
-        "remove all contents of {dir} without removing the directory",
-        "clear out {dir}, the folder must stay",
-        "{dir} should be empty afterwards, but still exist",
-        "wipe what is in {dir} and keep the empty folder",
-        "delete all files and subfolders of {dir}, not {dir} itself",
-    ),
+    asks=("empty {dir} but keep the directory itself", "delete everything inside {dir}, leave the folder", "remove all contents of {dir} without removing the directory",
+          "clear out {dir}, the folder must stay", "{dir} should be empty afterwards, but still exist", "wipe what is in {dir} and keep the empty folder",
+          "delete all files and subfolders of {dir}, not {dir} itself", "i need {dir} emptied, the directory itself stays", "delete whatever is in {dir}, hidden files too, but not {dir}"),
 )
 
 
@@ -89,16 +68,10 @@ entry(
     draw=_purge,
     reference=lambda w, x, p: _drop(w, w.files(p["dir"], lambda q, _f: q.endswith("." + p["ext"]))),
     ways=("find {dir} -type f -name '*.{ext:raw}' -delete", "find {dir} -type f -name '*.{ext:raw}' -exec rm {} +"),
-    asks=(
-        "delete all {ext} files [under|below] {dir}",
-        "remove [all|the] {ext} files in {dir} and its subdirectories",
-        "get rid of every {ext} file anywhere under {dir}",
-        "rm all {ext} files below {dir} recursively",
-        "clean {dir} of {ext} files, subfolders included",
-        "no {ext} files should be left anywhere in {dir}",
-        "{dir}: delete the {ext} files at every level",
-        "search {dir} for {ext} files and delete them",
-    ),
+    asks=("delete all {ext} files [under|below] {dir}", "remove [all|the] {ext} files in {dir} and its subdirectories", "get rid of every {ext} file anywhere under {dir}",
+          "rm all {ext} files below {dir} recursively", "clean {dir} of {ext} files, subfolders included", "no {ext} files should be left anywhere in {dir}",
+          "{dir}: delete the {ext} files at every level", "search {dir} for {ext} files and delete them", "i need all {ext} files below {dir} gone",
+          "recursively delete {ext} files, starting at {dir}", "find every {ext} file under {dir} and remove it"),
 )
 entry(
     "delete_ext.flat",
@@ -107,15 +80,10 @@ entry(
     draw=lambda d: matching(d, clash=False),
     reference=lambda w, x, p: _drop(w, visible(w, p["dir"], p["ext"])),
     ways=("rm {dir}/*.{ext:raw}", "find {dir} -maxdepth 1 -type f -name '[!.]*.{ext:raw}' -delete"),
-    asks=(
-        "delete the {ext} files directly in {dir}",
-        "remove all {ext} files in {dir}, not in its subfolders",
-        "rm the {ext} files of {dir}, top level only",
-        "get rid of {ext} files right in {dir}, do not descend",
-        "{dir}: delete {ext} files, leave subdirectories alone",
-        "erase every {ext} file in {dir} but none in deeper folders",
-        "clear the {ext} files out of {dir} itself, subfolders stay as they are",
-    ),
+    asks=("delete the {ext} files directly in {dir}", "remove all {ext} files in {dir}, not in its subfolders", "rm the {ext} files of {dir}, top level only",
+          "get rid of {ext} files right in {dir}, do not descend", "{dir}: delete {ext} files, leave subdirectories alone", "erase every {ext} file in {dir} but none in deeper folders",
+          "clear the {ext} files out of {dir} itself, subfolders stay as they are", "i need the {ext} files that are directly in {dir} gone, not deeper ones",
+          "remove {ext} files from the top level of {dir} only"),
 )
 entry(
     "delete_empty",
@@ -124,16 +92,9 @@ entry(
     draw=lambda d: {"dir": d.dir(lambda p: any(not d.world.file(q).data for q in d.world.files(p)))},
     reference=lambda w, x, p: _drop(w, w.files(p["dir"], lambda _q, f: not f.data)),
     ways=("find {dir} -type f -empty -delete", "find {dir} -type f -size 0 -exec rm {} +"),
-    asks=(
-        "delete [all|the|] empty files [in|under|below] {dir}",
-        "remove files without content from {dir}",
-        "get rid of zero-byte files under {dir}",
-        "rm every empty file below {dir}",
-        "clean up empty files in {dir}",
-        "{dir}: delete the files that are empty",
-        "files of size 0 under {dir} should go",
-        "find the empty files in {dir} and delete them",
-    ),
+    asks=("delete [all|the|] empty files [in|under|below] {dir}", "remove files without content from {dir}", "get rid of zero-byte files under {dir}", "rm every empty file below {dir}",
+          "clean up empty files in {dir}", "{dir}: delete the files that are empty", "files of size 0 under {dir} should go", "find the empty files in {dir} and delete them",
+          "i need all empty files below {dir} gone", "recursively delete files of zero bytes, starting at {dir}"),
 )
 
 
@@ -157,14 +118,8 @@ entry(
     draw=_stale,
     reference=lambda w, x, p: _drop(w, w.files(p["dir"], lambda _q, f: _expired(p, f))),
     ways=("find {dir} -type f -mtime +{n:raw} -delete", "find {dir} -type f -mtime +{n:raw} -exec rm {} +"),
-    asks=(
-        "delete [all|] files older than {n} days [in|under] {dir}",
-        "remove files [in|under] {dir} not modified for more than {n} days",
-        "get rid of everything in {dir} older than {n} days, files only",
-        "clean up {dir}: files of more than {n} days go",
-        "rm files below {dir} last changed over {n} days ago",
-        "files under {dir} untouched for more than {n} days should be deleted",
-        "{dir}: delete old files (over {n} days)",
-        "expire files in {dir} after {n} days",
-    ),
+    asks=("delete [all|] files older than {n} days [in|under] {dir}", "remove files [in|under] {dir} not modified for more than {n} days",
+          "get rid of everything in {dir} older than {n} days, files only", "clean up {dir}: files of more than {n} days go", "rm files below {dir} last changed over {n} days ago",
+          "files under {dir} untouched for more than {n} days should be deleted", "{dir}: delete old files (over {n} days)", "expire files in {dir} after {n} days",
+          "i need all files below {dir} gone that are older than {n} days", "recursively delete files older than {n} days, starting at {dir}"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 import msgspec
 import pytest
@@ -17,7 +17,8 @@ from edgeevo.environments import names, sets, vocabulary
 from edgeevo.environments.program import follows, render
 from edgeevo.environments.scenarios import HAZARDS, SCENARIOS
 from edgeevo.environments.splits import split_of, split_of_run
-from edgeevo.environments.wording import HERE, pool
+from edgeevo.environments.telling import EVERYDAY_JOINTS, JOINTS, JOINTS_OF_NOUNS
+from edgeevo.environments.wording import FOR_ME, HERE, SWAPS, pool
 from edgeevo.errors import TaskError
 
 SLOT = re.compile(r"\{(<?\w+)(?::\w+)?\}")
@@ -152,6 +153,56 @@ def test_every_list_of_templates_serves_all_splits(field: str) -> None:
     """No list of any entry leaves practice, exam or audit without a wording."""
     lists = {key: getattr(entry, field) for key, entry in vocabulary.ENTRIES.items() if getattr(entry, field)}
     assert not [key for key, templates in lists.items() if not all(pool(templates, split) for split in Split)]
+
+
+def expansions(template: str) -> set[str]:
+    """A template with its choices made in every way."""
+    parts = re.split(r"\[([^\[\]]*)\]", template)
+    choices = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
+    return {" ".join("".join(chosen).split()) for chosen in product(*choices)}
+
+
+def same_verb(template: str) -> str:
+    """A template with one verb for all that may be exchanged at its head."""
+    first, _, rest = template.partition(" ")
+    families = [{*SWAPS["show"], "get", "take"}, *(set(SWAPS[verb]) for verb in ("delete", "create", "compute", "locate"))]
+    if first in FOR_ME and rest.startswith("me "):
+        return f"show {rest}"
+    for family in families:
+        if first in {verb.split()[0] for verb in family}:
+            return f"{min(family)} {rest.removeprefix('out ') if first == 'work' else rest}"
+    return template
+
+
+@pytest.mark.parametrize("field", ["asks", "nouns", "then"])
+def test_no_choice_of_words_makes_one_template_another(field: str) -> None:
+    """Choices and exchanged verbs never lead from a template to another of its list, which may belong to another split."""
+    met = {}
+    for key, entry in vocabulary.ENTRIES.items():
+        owner: dict[str, str] = {}
+        for template in getattr(entry, field):
+            for said in {same_verb(expansion) for expansion in expansions(template)}:
+                if owner.setdefault(said, template) != template:
+                    met[key] = (owner[said], template)
+    assert not met
+
+
+def test_every_split_can_say_a_link_in_the_middle() -> None:
+    """Among the `then` of each split is one that isn't a question."""
+    stuck = [
+        (key, split)
+        for key, entry in vocabulary.ENTRIES.items()
+        for split in Split
+        if entry.then and all(entry.then[i].endswith("?") for i in pool(entry.then, split))
+    ]
+    assert not stuck
+
+
+@pytest.mark.parametrize("shapes", [JOINTS, JOINTS_OF_NOUNS])
+def test_every_way_of_joining_has_three_parts_and_each_split_has_some(shapes: tuple[str, ...]) -> None:
+    """Lead, middle and last; no way of joining is everyday and held out at once."""
+    assert all(shape.count("|") == 2 for shape in (*shapes, *EVERYDAY_JOINTS))
+    assert all(pool(shapes, split) for split in Split) and not set(shapes) & set(EVERYDAY_JOINTS)
 
 
 @pytest.mark.parametrize("words", [names.stems, names.people])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeevo.domain import Split
-from edgeevo.environments.wording import HERE, NUMBER_WORDS, OPENERS, Speaker, Style, polish, pool
+from edgeevo.environments.wording import HERE, NUMBER_WORDS, OPENERS, Manner, Speaker, Style, gathered, polish, pool, varied
 
 PLAIN = Style(paths="relative", quote="", number_words=False, noun=False, dotted_ext=False)
 
@@ -209,3 +209,57 @@ def test_a_value_in_front_keeps_its_first_letter() -> None:
 def test_number_words_count_from_zero() -> None:
     """The word at place n says n."""
     assert (NUMBER_WORDS[0], NUMBER_WORDS[10]) == ("zero", "ten")
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("show the first {n} lines of {in}", "show the first line of a"),
+        ("the last {n} of {in}", "the last one of a"),
+        ("files older than {n} days in {in}", "files older than 1 day in a"),
+        ("line {n} of {in}", "line 1 of a"),
+    ],
+)
+def test_one_thing_is_no_plural(template: str, said: str) -> None:
+    """Nobody says "the first 1 lines"."""
+    assert speaker().fill(template, {"n": "1", "in": "/srv/gate/a"}, Random(1)) == said
+
+
+def test_a_directory_may_end_in_a_slash() -> None:
+    """The slash stands inside the quotes, and files have none."""
+    marked = Speaker(Style("relative", "'", number_words=False, noun=False, dotted_ext=False, slash=True), "/srv/gate", "/home/user")
+    assert (marked.say("dir", "/srv/gate/logs", Random(1)), marked.say("file", "/srv/gate/a", Random(1))) == ("'logs/'", "'a'")
+
+
+def test_an_extension_may_be_a_pattern_in_front_of_files() -> None:
+    """`*.log files` is said, `ending in *.log` is not."""
+    style = Style("relative", "", number_words=False, noun=False, dotted_ext=False, glob_ext=True)
+    said = Speaker(style, "/srv/gate", "/home/user").fill("find {ext} files, they end in {ext}", {"ext": "log"}, Random(1))
+    assert said == "find *.log files, they end in log"
+
+
+def test_only_one_plain_order_is_told_as_manuals_do() -> None:
+    """The third person is for one clause with one verb, and has no opener."""
+    orders = {polish("sort a", Random(seed), Split.PRACTICE, opens_with_value=False, manner=Manner.ALONE) for seed in range(200)}
+    assert {"Sorts a", "Sorts a."} <= orders
+    two = [polish("sort a and print it", Random(seed), Split.PRACTICE, opens_with_value=False, manner=Manner.ALONE) for seed in range(200)]
+    assert not [said for said in two if said.startswith("Sorts")]
+
+
+def test_a_curt_request_has_no_opener() -> None:
+    """Nobody says "please 1) sort a, 2) count it"."""
+    said = [polish("sort a -> count it", Random(seed), Split.PRACTICE, opens_with_value=False, manner=Manner.CURT) for seed in range(40)]
+    assert all(sentence.lower().startswith("sort") for sentence in said)
+
+
+def test_the_verb_of_a_template_varies() -> None:
+    """What shows may print, and the other way round; what stands behind the verb stays."""
+    said = {varied("show line {n}", Random(seed)) for seed in range(60)}
+    assert said == {f"{verb} line {{n}}" for verb in ("show", "print", "display", "output")}
+
+
+def test_what_is_worked_on_is_not_asked_to_be_printed() -> None:
+    """A link in the middle gathers; a verb that prints nothing stays."""
+    assert {gathered("print which of {x} are old", Random(seed)) for seed in range(9)} == {"find out which of {x} are old"}
+    assert {gathered("show me line {n}", Random(seed)) for seed in range(30)} == {"get line {n}", "take line {n}"}
+    assert gathered("sort {x}", Random(1)) == "sort {x}"
