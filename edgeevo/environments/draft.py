@@ -15,6 +15,7 @@ from edgeevo.errors import TaskError
 
 FACT = "fact"  # a link that hides one parameter of the next link in a file; its variant is that parameter's name
 WITHOUT = "without:"  # a hazard that takes a tool away
+MIN_UNORDERED_LINES = 4  # so that luck puts them in order in at most 1 of 24 cases
 READS = (Kind.TEXT, Kind.NUMBERS, Kind.PATHS)
 
 
@@ -103,7 +104,7 @@ def draw_once(program: Program, rng: Random, split: Split) -> Draft:
         before = dict(world.nodes)
         got = entry.reference(world, list(x or []), params)
         changed = sorted(p for p in {*before, *world.nodes} if differs(before.get(p), world.nodes.get(p)))
-        _require(entry, x, got, changed)
+        _require(entry, x, got, changed, unordered=unordered)
         paths = entry.gives is Kind.PATHS or (paths and entry.on_paths and entry.gives is not Kind.NUMBERS)
         if entry.gives is Kind.TREE:
             if entry.takes is Kind.TEXT and (unordered or paths):
@@ -146,14 +147,21 @@ def _order(*, unordered: bool, paths: bool) -> Order:
     return Order.SET if unordered else Order.LINES
 
 
-def _require(entry: Entry, x: Lines | None, got: Lines | None, changed: list[str]) -> None:
-    """An instance must show something: a result that isn't empty and isn't just the input, or a changed file."""
+def _require(entry: Entry, x: Lines | None, got: Lines | None, changed: list[str], *, unordered: bool) -> None:
+    """An instance must show something: a result that isn't empty and isn't just the input, or a changed file.
+
+    Lines that come in any order may come in the right one by luck, so there must be enough of them to put in order.
+    """
     if entry.gives is Kind.TREE:
         if not changed:
             raise NoInstanceError
         return
     empty = not any(line.strip() for line in got or ())
-    if (empty and not entry.may_be_empty) or (entry.takes in (Kind.TEXT, Kind.NUMBERS) and got == x):
+    if unordered and entry.skill.startswith("sort"):
+        shows = len(set(x or ())) >= MIN_UNORDERED_LINES
+    else:
+        shows = entry.takes not in (Kind.TEXT, Kind.NUMBERS) or got != x
+    if (empty and not entry.may_be_empty) or not shows:
         raise NoInstanceError
 
 

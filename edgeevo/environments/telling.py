@@ -76,6 +76,8 @@ JOINTS_OF_NOUNS = (  # the first clause is a noun phrase; split by hash
 PHRASES = frozenset("{x} the how only just all line lines field column".split())
 FEW_WORDS, MANY_WORDS = 9, 13  # of a noun phrase, before what follows it gets lost
 _HEAVY = re.compile(r"\} (add )?\{x\}$")  # only said of something long: "save to {out} {x}"
+_MODIFIED = re.compile(r" (with|without|that|whose|where|containing|mentioning|except|but|free|in which) ")
+_MODIFIES = re.compile(r"\{x\} (with|without|free|that|containing|minus|except|longer|shorter|from|each|after|in which)\b")
 PRONOUN = "@"  # stands for it until its clause is known
 _PRINTS = re.compile(r"(\band|\bthen|,) (then )?(print|show|list|display|give|name|output|tell)\b")
 _NEVER_SUBJECT = frozenset("every each everything what how which whether where yes same a an only just one both".split())
@@ -129,6 +131,8 @@ def extends(entry: Entry, template: str, x: str) -> bool:
     """Whether a `then` template makes a longer noun phrase of the noun phrase `x`."""
     if not is_phrase(entry, template) or template.startswith("how "):
         return False
+    if _MODIFIED.search(x) and _MODIFIES.search(template):
+        return False
     return template.endswith("{x}") or ("," not in x and (len(x.split()) <= FEW_WORDS or not template.startswith("{x}")))
 
 
@@ -141,10 +145,9 @@ def join(clauses: list[Clause], shape: str, rng: Random) -> str:
         joint = (last if i == len(clauses) > 2 else middle).replace("{i}", str(i))
         text = clause.text
         if clause.apart or clauses[i - 2].apart:
-            joint = "" if out.endswith("?") else "."
-            joint += " "
-        if joint.startswith((".", " ")) and joint.strip(" .") == "" and not text.startswith(("'", '"', "`")):
-            text = text[0].upper() + text[1:] if capitals and not clause.fixed else text
+            joint = " " if out.endswith("?") else ". "
+            if capitals and not clause.fixed:
+                text = text[0].upper() + text[1:]
         elif joint.startswith(". ") and capitals:
             joint = ". " + joint[2].upper() + joint[3:]
         out += joint + text
@@ -191,7 +194,8 @@ class Teller:
         """A link that begins a command; `onward` says that the next link works on what it gives."""
         forms = [f for f in ("asks", "asks", "nouns") if f == "asks" or stage.entry.gives is not Kind.TREE]
         self.rng.shuffle(forms)
-        for form in dict.fromkeys(forms):
+        forms = list(dict.fromkeys(forms))
+        for form in forms:
             if form == "nouns":
                 found = self.choose(stage, form)
                 if found:
@@ -214,7 +218,11 @@ class Teller:
 
         long = "," in x or len(x.split()) > MANY_WORDS
 
+        modified = bool(_MODIFIED.search(x))
+
         def fits(template: str) -> bool:
+            if modified and _MODIFIES.search(template):
+                return False  # two modifiers in a row: the second would belong to the first
             if long and not template.endswith(("{x}", "{x}?")):
                 return False  # what follows would seem to belong to the last words of `x`
             return ask or not template.endswith("?")

@@ -193,7 +193,7 @@ entry(
           "for every different column {n} in the CSV {file}, what is the total of column {m}? one 'value total' per line", "group the data rows of {file} by column {n} and add up column {m}",
           "{file}: totals of CSV column {m} per column {n}, separated by a blank", "show value and total: column {m} of the table {file} summed by field {n}",
           "how much does comma separated field {m} of {file} add up to per field {n}? print group and sum", "add column {m} up separately for each column {n} of {file}, header skipped",
-          "i need each value of CSV column {n} in {file} with the sum of its column {m}", "get the totals of column {m} for every value in column {n} of {file}, value first"),
+          "i need the sums of column {m} in the CSV {file} per value of column {n}, value first", "get the totals of column {m} for every value in column {n} of {file}, value first"),
     nouns=("the totals of column {m} per value of column {n} in {file}", "value and sum of column {m} for each different column {n} of the CSV {file}", "the sums of field {m} grouped by field {n} in {file}",
            "what column {m} of the table {file} adds up to for each column {n}", "the per-group totals (group by column {n}, sum column {m}) of {file}"),
 )

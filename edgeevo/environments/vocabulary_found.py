@@ -81,7 +81,7 @@ entry(
     reference=_move,
     ways=("xargs -d '\\n' mv -t {dst}", 'sort | while IFS= read -r f; do mv -- "$f" {dst}; done'),
     then=("move {x} [to|into] {dst}", "put {x} into {dst}, do not copy", "move {x} over to the folder {dst}", "mv {x} into {dst}", "relocate {x} to {dst}", "shift {x} to the directory {dst}",
-          "transfer {x} to {dst}, no copies left behind", "{x} should be moved to {dst}", "move each of {x} into {dst}", "into {dst} move {x}", "{x} belong in {dst}, move each there"),
+          "transfer {x} to {dst}, no copies left behind", "{x} should be moved to {dst}", "move each of {x} into {dst}", "into {dst} move {x}", "{x} must be in {dst} afterwards, move, do not copy"),
 )
 
 
@@ -192,7 +192,7 @@ entry(
     draw=_checked,
     reference=lambda w, x, p: [str(sum(len(w.file(q).data) for q in x))],
     ways=("xargs -d '\\n' cat | wc -c", "while IFS= read -r f; do stat -c %s \"$f\"; done | awk '{s+=$1}END{print s}'"),
-    then=("give the total size of {x} in bytes", "how many bytes do {x} take up in total?", "add up the sizes of {x} in bytes", "sum the byte sizes of {x}",
+    then=("give the total size of {x} in bytes", "add up the sizes of {x} in bytes", "sum the byte sizes of {x}",
           "print the size of {x} all together, in bytes", "total up the bytes in {x}", "the total size of {x} in bytes", "how many bytes {x} take up together",
           "the sum of the sizes of {x} in bytes"),
 )

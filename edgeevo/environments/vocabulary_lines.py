@@ -1,4 +1,4 @@
-"""Skills that change or cut lines: repeats, blank lines, characters, prefixes, words; and the same done inside a file."""
+"""Skills that change or cut lines: case, replacement, repeats, blank lines, characters, prefixes, words; and the same inside a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import re
 
 from edgeevo.environments.skills import Draw, Kind, Lines, NoInstanceError, Params, entry
+from edgeevo.environments.vocabulary_text import with_word
 from edgeevo.environments.world import World
 
 TEXT, LINES, VALUE, TREE, START = Kind.TEXT, Kind.LINES, Kind.VALUE, Kind.TREE, Kind.START
@@ -55,6 +56,52 @@ def _encoded(x: Lines) -> Lines:
     return [base64.b64encode("".join(f"{line}\n" for line in x).encode()).decode()]
 
 
+def _replaced(d: Draw) -> Params:
+    p = with_word(d)
+    return {"old": p.pop("word"), "new": d.stem()} | p
+
+
+entry(
+    "upper", TEXT, LINES,
+    reference=lambda w, x, p: [line.upper() for line in x],
+    ways=("tr a-z A-Z {<in}", "awk '{print toupper($0)}' {in}", "sed 's/.*/\\U&/' {in}"),
+    asks=("show {in} in upper case", "convert {in} to upper case and print it", "print {in} in capital letters", "{in} all caps", "turn the text of {in} into uppercase",
+          "output {in} with every letter capitalised", "i need the text of {in} in capitals", "how does {in} look in upper case?", "uppercase {in} on the screen, the file stays",
+          "get {in} with all letters in upper case", "write out {in} in capital letters"),
+    nouns=("the text of {in} in upper case", "{in} in capitals", "the uppercase version of {in}", "the lines of {in} in capital letters", "the lines of {in} in upper case",
+           "the lines of {in} converted to capitals"),
+    then=("convert {x} to upper case", "print {x} in capitals", "turn {x} into upper case", "make {x} uppercase", "show {x} in capital letters", "{x} in upper case", "{x} in all caps",
+          "uppercase {x}", "write {x} in capital letters", "change all letters of {x} to capitals", "{x} converted to uppercase", "how do {x} look in capital letters?"),
+)
+entry(
+    "lower", TEXT, LINES, draw=lambda d: d.source(d.draft)[1],
+    reference=lambda w, x, p: [line.lower() for line in x],
+    ways=("tr A-Z a-z {<in}", "awk '{print tolower($0)}' {in}", "sed 's/.*/\\L&/' {in}"),
+    asks=("show {in} in lower case", "convert {in} to lower case and print it", "print {in} in small letters", "{in} all lowercase", "turn the text of {in} into lowercase",
+          "output {in} without capital letters, all small", "i need the text of {in} in small letters", "how does {in} look in lower case?", "lowercase {in} on the screen, the file stays",
+          "get {in} with all letters in lower case", "write out {in} in small letters"),
+    nouns=("the text of {in} in lower case", "{in} in small letters", "the lowercase version of {in}", "the lines of {in} in small letters", "the lines of {in} in lower case",
+           "the lines of {in} converted to small letters"),
+    then=("convert {x} to lower case", "print {x} in small letters", "turn {x} into lower case", "make {x} lowercase", "{x} in lower case",
+          "{x} with no capital letters, all small", "lowercase {x}", "write {x} in small letters", "change all capitals of {x} to small letters", "{x} converted to lowercase",
+          "how do {x} look in lower case?"),
+)
+entry(
+    "replace", TEXT, LINES, draw=_replaced,
+    reference=lambda w, x, p: [line.replace(p["old"], p["new"]) for line in x],
+    ways=("sed 's/{old:raw}/{new:raw}/g' {in}", "awk '{gsub(/{old:raw}/,\"{new:raw}\");print}' {in}", "perl -pe 's/{old:raw}/{new:raw}/g' {in}"),
+    asks=("print {in} with {old} replaced by {new}", "show {in} with {new} instead of {old}", "replace {old} by {new} in the output of {in}, do not change the file",
+          "display {in}, every {old} turned into {new}", "output {in} but write {new} wherever it says {old}", "what would {in} look like with {old} changed to {new}?",
+          "i need the text of {in} with {new} wherever {old} occurs", "output the lines of {in}, substituting {new} for {old}",
+          "get {in} with every {old} swapped for {new}, the file itself stays", "how does {in} read when {old} becomes {new}?",
+          "print what {in} contains but put {new} in place of each {old}"),
+    nouns=("{in} with {old} replaced by {new}", "the text of {in} with {new} instead of {old}", "the lines of {in}, {old} changed to {new}", "{in} after replacing {old} with {new}",
+           "the lines of {in} with {new} in place of {old}", "the lines of {in} after changing {old} to {new}"),
+    then=("print {x} with {old} replaced by {new}", "show {x} with {new} instead of {old}", "output {x} but with {new} wherever it says {old}",
+          "replace {old} with {new} in {x}, only in the output", "{x} with {old} changed to {new}", "write {new} for every {old} when printing {x}", "{x} after replacing {old} by {new}",
+          "list {x}, every {old} turned into {new}", "substitute {new} for {old} in the output of {x}", "{x} with each {old} swapped for {new}", "change {old} to {new} while printing {x}",
+          "what do {x} look like with {new} in place of {old}?"),
+)
 entry(
     "dedupe", TEXT, LINES, needs_order=True, draw=_draft, reference=lambda w, x, p: list(dict.fromkeys(x)),
     ways=("awk '!s[$0]++' {in}", "perl -ne 'print unless $s{$_}++' {in}", "cat -n {in} | sort -k2 -u | sort -n | cut -f2-"),

@@ -173,13 +173,13 @@ entry(
 entry(
     "field_tally", TEXT, LINES, draw=_field, unordered=True, reference=lambda w, x, p: [f"{c} {k}" for k, c in sorted(Counter(_cut(x, p)).items())],
     ways=("awk '{print ${n:raw}}' {in} | sort | uniq -c", "awk '{c[${n:raw}]++}END{for(k in c)print c[k],k}' {in}", "tr -s ' ' {<in} | cut -d' ' -f{n} | sort | uniq -c"),
-    asks=("count how often each value of field {n} occurs in {in}", "for every different word in column {n} of {in} show its count", "tally column {n} of {in}",
+    asks=("count the occurrences of each value in field {n} of {in}", "for every different word in column {n} of {in} show its count", "tally column {n} of {in}",
           "{in}: lines per value of field {n}", "how many lines of {in} are there for each word {n}? count first", "group {in} by its {n:th} blank-separated field and count",
           "count and value for all entries in column {n} of {in}", "i need every value of column {n} in {in} with its count", "get the counts of the values in field {n} of {in}"),
-    nouns=("how often each value of field {n} occurs in {in}", "the counts of the different words in column {n} of {in}", "a tally of column {n} in {in}", "the number of lines in {in} per value of field {n}",
+    nouns=("how often the different values of field {n} come up in {in}", "the counts of the different words in column {n} of {in}", "a tally of column {n} in {in}", "the number of lines in {in} per value of field {n}",
            "count and value for column {n} of {in}"),
     then=("count how often each value of field {n} occurs in {x}", "tally column {n} of {x}", "group {x} by word {n} and count", "show each value of column {n} in {x} with its count",
-          "for every field {n} of {x} print how many lines have it", "give count and value for column {n} of {x}", "how often each value of field {n} occurs in {x}",
+          "for every field {n} of {x} print how many lines have it", "give count and value for column {n} of {x}", "the different values of field {n} of {x}, each with its count",
           "the count of each different value in column {n} of {x}", "how often does each value of field {n} occur in {x}?"),
 )
 entry(
@@ -193,7 +193,7 @@ entry(
     nouns=("the most frequent value of field {n} in {in}", "the word that occurs most often in column {n} of {in}", "the commonest entry of column {n} in {in}", "the top value of field {n} over all lines of {in}", "what column {n} of {in} says most often"),
     then=("print the most frequent value of field {n} of {x}", "find the word that occurs most often in column {n} of {x}", "tell me the commonest entry of column {n} in {x}",
           "give only the top value of field {n} of {x}", "report what column {n} of {x} says most often", "pick the most common word {n} of {x}",
-          "the most frequent value of field {n} of {x}", "only the commonest word in column {n} of {x}", "which value of field {n} is the most frequent one of {x}?"),
+          "the value that field {n} of {x} has most often", "only the commonest word in column {n} of {x}", "which value of field {n} is the most frequent one of {x}?"),
 )
 entry(
     "top_line", TEXT, VALUE, draw=_top_line, reference=lambda w, x, p: [f"{c} {k}" for k, c in Counter(x).most_common(1)],

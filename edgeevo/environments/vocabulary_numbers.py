@@ -56,7 +56,8 @@ entry(
     asks=("add up the numbers in {in}", "what is the [sum|total] of {in}?", "sum [up|] all [numbers|values] of {in}", "calculate the total of the numbers listed in {in}", "{in}: sum",
           "how much do the lines of {in} add up to?", "i need the grand total for {in}", "total of {in}", "what do the numbers in {in} add up to?", "get the sum of all lines of {in}",
           "print the total of the values in {in}", "work out the sum of {in}"),
-    nouns=("the sum of the numbers in {in}", "the total of all values in {in}", "what the numbers of {in} add up to", "all numbers of {in} added together", "the grand total of {in}"),
+    nouns=("the sum of the numbers in {in}", "the total of all values in {in}", "what the numbers of {in} add up to", "all numbers of {in} added together", "the grand total of {in}",
+           "the sum of all lines of {in}", "the total over {in}"),
     then=("add up {x}", "sum {x}", "calculate the total of {x}", "tell me the sum you get from {x}", "print the sum of {x}", "total {x}", "the sum of {x}", "the total of {x}",
           "what is the sum of {x}?", "only the grand total of {x}", "what do {x} add up to?", "sum up {x}", "work out what {x} come to altogether", "add {x} together"),
 )
@@ -94,7 +95,7 @@ entry(
     ways=("awk '{s+=$1}END{printf \"%.2f\\n\",s/NR}' {in}", "perl -ne '$s+=$_;END{printf \"%.2f\\n\",$s/$.}' {in}", "awk '{s+=$1;n++}END{printf(\"%.2f\\n\",s/n)}' {in}"),
     asks=("what is the average of the numbers in {in}, with two decimals?", "compute the mean of {in} [rounded|] to 2 decimals", "average the values in {in}, two digits after the point",
           "{in}: mean value, 2 decimal places", "print the arithmetic mean of all numbers in {in} formatted with two decimals",
-          "how large are the numbers in {in} on average? exactly two decimal places", "average of {in} to 2 places", "i need the mean of the numbers in {in} with two decimals",
+          "how large are the numbers in {in} on average? exactly two decimal places", "average of {in} to 2 places", "i need a mean with two decimals for the numbers of {in}",
           "work out the average of {in}, two decimals"),
     nouns=("the average of the numbers in {in} with two decimals", "the mean of {in} to 2 decimal places", "the arithmetic mean of the values in {in}, two digits after the point",
            "the average value of {in}, 2 decimals", "the mean of all the numbers stored in {in}, exactly two decimals"),

@@ -81,7 +81,7 @@ entry(
     asks=("print column {n} of the CSV file {file}", "cut [out|] the {n:th} comma separated field [from|of] {file}", "what is in column {n} of {file} (comma separated)?",
           "extract column number {n} from {file}, [fields are split by commas|the separator is a comma]", "{file}: only CSV column {n}",
           "show just the column {n} of the table {file}, header line included", "from the comma-separated file {file} take field {n}", "i need column {n} of {file} (CSV), header and all",
-          "get the {n:th} comma separated field of every line of {file}"),
+          "get CSV field {n} out of each line of {file}"),
     nouns=("column {n} of the CSV file {file}", "CSV column number {n} of {file}", "the {n:th} comma separated field of every line in {file}",
            "field {n} of the table {file} (commas)", "what stands in column {n} of the comma-separated {file}"),
 )

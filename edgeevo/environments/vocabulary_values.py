@@ -43,7 +43,7 @@ entry(
     ways=("seq {first} {last}", "printf '%s\\n' {{first:raw}..{last:raw}}", "for ((i={first:raw};i<={last:raw};i++)); do echo $i; done"),
     asks=("print the numbers from {first} to {last}, one per line", "count from {first} up to {last}", "list all integers {first} through {last}, each on its own line",
           "show every whole number between {first} and {last}, both included", "numbers {first} to {last} please, a line each", "generate the sequence {first}..{last}",
-          "write out {first}, the next number and so on until {last}, line by line", "i need all whole numbers from {first} to {last}, one per line",
+          "write out {first}, the next number and so on until {last}, line by line", "i need every integer between {first} and {last}, ends included, one a line",
           "get the integers {first} to {last} line by line"),
     nouns=("the numbers from {first} to {last}, one per line", "all integers {first} through {last}", "every whole number between {first} and {last} inclusive", "the sequence {first}..{last} line by line", "the count from {first} up to {last}"),
 )
@@ -53,7 +53,7 @@ entry(
     asks=("print the numbers from {first} to {last} in steps of {step}, one per line", "count from {first} up to {last} by {step}",
           "list {first}, then always {step} more, until {last}, each on its own line", "show every number between {first} and {last} with a distance of {step}, ends included",
           "numbers {first} to {last}, step {step}, a line each", "generate the sequence {first}..{last} with increment {step}",
-          "starting at {first}, add {step} again and again up to {last} and print each value", "i need every number from {first} to {last} in steps of {step}, one per line",
+          "starting at {first}, add {step} again and again up to {last} and print each value", "i need every number from {first} up to {last}, step {step}, one a line",
           "get the numbers {first} to {last}, always {step} apart, line by line"),
     nouns=("the numbers from {first} to {last} in steps of {step}", "every number from {first} up to {last} by {step}", "the sequence {first}..{last} with increment {step}", "the count from {first} to {last}, step {step}", "{first} and always {step} more until {last}, line by line"),
 )

@@ -37,9 +37,10 @@ OPENERS = {  # each split begins its requests in its own ways: they are long eno
     Split.AUDIT: ("", "", "", "", "would you ", "help me "),
 }
 OF_ONESELF = ("i want to ", "i need to ", "help me ")  # nobody wants to give themselves a list
+POLITE = ("please ", "pls ", "kindly ")  # they take no second please
 CLOSERS = ("", "", "", "", ".", ".", ".", " please", ", thanks")
 
-_UNITS = "(line|number|value|character|char|word|day|byte|file)s"
+_UNITS = "(line|number|value|character|char|word|day|byte|kilobyte|file)s"
 _ONE_AFTER = re.compile(rf"\b(first|last|top|bottom|final) (?:1|one) {_UNITS}\b")
 _ONE_OF = re.compile(r"\b(first|last|top|bottom|final|leading|the) 1(?= of\b| at\b| that\b|$)")
 _ONE_BEFORE = re.compile(rf"(?<![\w./:-])((?:1|one)(?: first| last)?) {_UNITS}\b")
@@ -253,6 +254,8 @@ def _as_a_manual(sentence: str) -> str | None:
     verb, _, rest = sentence.partition(" ")
     if verb not in _MANUAL or _ORDERS.search(rest):
         return None
+    if verb.endswith(("py", "ly")):
+        verb = verb[:-1] + "ie"
     return f"{verb}{'es' if verb.endswith(('s', 'x', 'ch', 'sh')) else 's'} {rest}"
 
 
@@ -277,4 +280,5 @@ def polish(sentence: str, rng: Random, split: Split, *, opens_with_value: bool, 
     if question:
         return sentence if rng.random() < 0.8 else sentence[:-1]
     asked = opener.startswith(("can", "could", "would")) and ". " not in sentence and rng.random() < 0.7
-    return sentence + ("?" if asked else rng.choice(CLOSERS))
+    polite = opener in POLITE
+    return sentence + ("?" if asked else rng.choice(CLOSERS[: -2 if polite else None]))
