@@ -1,6 +1,6 @@
 # make demo    set everything up, then the main job: three real tasks, one night, a report (COMPARE=1: also without evolution)
 # make test    set everything up, then lint, types, import contracts and all tests
-.PHONY: help setup demo test test-full lint bench docs results clean
+.PHONY: help setup demo test test-full lint bench docs results factory clean
 .DEFAULT_GOAL := help
 
 # Relative on purpose: the checkout may lie at a path with spaces.
@@ -8,7 +8,7 @@ BIN := .venv/bin
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo 'also: setup, test-full (slow tests too), lint, bench (QUICK=1), docs (regenerate docs/cli.md), results (docs/results/demo.md), clean'
+	@echo 'also: setup, test-full (slow tests too), lint, bench (QUICK=1), docs (regenerate docs/cli.md), results (docs/results/demo.md), factory (the adapter in models/), clean'
 
 setup:
 	@scripts/setup
@@ -38,6 +38,10 @@ docs: setup
 # The demo with its comparison, kept as docs/results/demo.md.
 results: setup
 	$(BIN)/edgeevo demo --compare | $(BIN)/python scripts/results.py
+
+# The factory adapter that a new box starts from, with its card, into models/. Hours; Ctrl-C at any time, the same command goes on.
+factory: setup
+	@$(BIN)/python scripts/factory.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage

@@ -23,6 +23,7 @@ from edgeevo.places import CONFIG_VERSION, SOCKET_NAME, Raw, find_config, share
 
 __all__ = ["Config", "Loaded", "find_config", "keys", "load", "share"]
 
+FACTORY = ""  # becomes "smollm2-135m-factory" once models/ holds that card; configs/edgeevo.toml says the same
 WINDOW = r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$"
 
 NIGHT_NOTES = {
@@ -75,6 +76,9 @@ class ModelSection(Value):
     """The language model and its worker process."""
 
     card: Annotated[str, _key("model card: a name under models/ or the path of a TOML file; empty = no model")] = "smollm2-135m-instruct"
+    factory: Annotated[
+        str, _key("factory adapter that a new box starts from: a name under models/ or the path of a TOML file; empty = the bare base")
+    ] = FACTORY
     models_dir: Annotated[str, _key("where verified weights are kept; empty = models/ in the state directory")] = ""
     threads: Annotated[int, _key("threads of the model worker", ge=1, le=256)] = 2
     close_after_seconds: Annotated[float, _key("an unused model worker is stopped after this", ge=1.0)] = 120.0
@@ -158,6 +162,14 @@ class Loaded(Value):
         """The model card's file; a bare name is looked up among the cards that ship with edgeevo."""
         card = self.config.model.card
         return Path(card) if card.endswith(".toml") else share("models") / f"{card}.toml"
+
+    @property
+    def factory_path(self) -> Path | None:
+        """The factory adapter's card, looked up like the model's; None: the bare base is the factory state."""
+        factory = self.config.model.factory
+        if not factory:
+            return None
+        return Path(factory) if factory.endswith(".toml") else share("models") / f"{factory}.toml"
 
     @property
     def database(self) -> Path:

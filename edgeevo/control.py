@@ -34,7 +34,7 @@ class StatusAsked(Value, tag="status"):
 
 
 class ProposeAsked(Value, tag="propose"):
-    """The next reply in each conversation, greedy. `adapter`: None = what serves, "base", or the first digits of an adapter's hash."""
+    """The next reply in each conversation, greedy. `adapter`: None = what serves, "base", "factory", or the first digits of a hash."""
 
     conversations: tuple[tuple[Message, ...], ...]
     adapter: str | None = None
@@ -71,7 +71,7 @@ class StopAsked(Value, tag="stop"):
 
 
 class RollbackAsked(Value, tag="rollback"):
-    """Let the previous adapter serve again. Answered by Finished."""
+    """Let the previous adapter (or factory) serve again. Answered by Finished."""
 
 
 Request = StatusAsked | ProposeAsked | RunEnded | NightAsked | AuditAsked | StopAsked | RollbackAsked
@@ -106,9 +106,10 @@ class Status(Value, tag="status"):
     total: int  # 0: unknown
     model: str  # name of the card; empty: none configured
     model_loaded: bool
-    adapter: str | None  # hash of what serves; None: the base
-    previous: str | None  # hash of what a rollback returns to; None: the base
+    adapter: str | None  # hash of the promoted adapter that serves; None: factory
+    previous: str | None  # hash of what a rollback returns to; None: factory
     last_night: str  # one line about the last finished night; empty: there was none
+    factory: str = ""  # name of the adapter in the factory slot; empty: there is none, factory is the base without an adapter
     health: tuple[Health, ...] = ()  # empty: all is well
 
 

@@ -89,13 +89,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _play(wanted: tuple[str, ...], *, compare: bool) -> None:
-    place = _place()
+    place = cache_place()
     with _directories(place) as (state, runtime, work):
-        settings = Settings(str(share("configs") / "demo.toml"), (*_overrides(place, state, runtime), *wanted))
+        settings = Settings(str(share("configs") / "demo.toml"), (*overrides(place, state, runtime), *wanted))
         loaded: Loaded = settings.loaded
         _title(f"State in {state}")
         fetch(load_card(loaded.card_path), loaded.models_dir, lambda line: click.echo(clean(line)))
-        with _daemon(settings):
+        with served(settings):
             _title("Three real tasks, before the night (nothing is written back)")
             _work(loaded, work)
             _title("Audit of the base model at its best prompt")
@@ -131,15 +131,16 @@ def _work(loaded: Loaded, work: Path) -> None:
             thinker.close()
 
 
-def _place() -> Path:
-    """Where demos live: in a checkout its .cache, else the user's cache."""
+def cache_place() -> Path:
+    """Where demos and the making of the factory adapter keep their state: in a checkout its .cache, else the user's cache."""
     checkout = share("configs").parent
     if (checkout / "pyproject.toml").is_file() and os.access(checkout, os.W_OK):
         return checkout / ".cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "edgeevo"
 
 
-def _overrides(place: Path, state: Path, runtime: Path) -> tuple[str, ...]:
+def overrides(place: Path, state: Path, runtime: Path) -> tuple[str, ...]:
+    """The settings that put everything of a run into these directories; models and audits are shared by all runs in `place`."""
     return (
         f"daemon.state_dir={state}",
         f"daemon.runtime_dir={runtime}",
@@ -170,7 +171,7 @@ def _directories(place: Path) -> Iterator[tuple[Path, Path, Path]]:
 
 
 @contextmanager
-def _daemon(settings: Settings) -> Iterator[None]:
+def served(settings: Settings) -> Iterator[None]:
     """The daemon as our child, ready to answer; it and everything it started are gone afterwards, whatever happens."""
     worker = Worker("edgeevo.daemon")
     try:

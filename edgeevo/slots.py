@@ -1,9 +1,13 @@
-"""Which adapter serves: active, previous and candidate slots over immutable files named by their SHA-256; factory is the base without any.
+"""Which adapter serves: active, previous, candidate and factory slots over immutable files named by their SHA-256.
+
+What serves is the active adapter, else the factory adapter that was installed, else (none was) the base without any.
 
     shelf = Shelf(state_dir)                  # reads slots.json; garbage falls back to the last good generation, then to factory
+    shelf.install(find(loaded))               # the factory slot; None: the base without an adapter
     shelf.stage(path, adapter)                # copy, fsync, verify: the candidate
     shelf.activate(adapter.sha256)            # hashed again; the former active becomes previous
     shelf.rollback()                          # previous (or factory) serves again
+    shelf.serving                             # None: the base
 
 A file whose bytes no longer match its name is moved aside and named in the error: a zeroed adapter never serves.
 """
@@ -21,12 +25,13 @@ import msgspec
 
 from edgeevo.domain import Adapter, Value, encode
 from edgeevo.errors import ModelError, RefusedError
+from edgeevo.models.factory import Factory
 
 CHUNK_BYTES = 1 << 20
 
 
 class Slots(Value):
-    """What slots.json holds. None in `active` means factory: the base model without an adapter."""
+    """What slots.json holds. None in `active` means factory: the installed factory adapter, or the base when there is none."""
 
     generation: int = 0  # counts writes, so that the newer of two good files is known
     active: Adapter | None = None
@@ -43,15 +48,41 @@ class Shelf:
         self._file = state_dir / "slots.json"
         self._backup = state_dir / "slots.json.previous"
         self.slots, self.incident = self._load()
+        self.factory: Factory | None = None
 
     def path(self, sha256: str) -> Path:
         """Where the adapter file with this hash lies (or would lie)."""
         return self.directory / f"{sha256}.gguf"
 
     @property
-    def active_path(self) -> Path | None:
-        """The file to serve, or None for factory."""
-        return self.path(self.slots.active.sha256) if self.slots.active else None
+    def serving(self) -> Adapter | None:
+        """What answers by day and is a night's incumbent: the active adapter, else the factory adapter; None: the base."""
+        return self.slots.active or (self.factory.adapter if self.factory else None)
+
+    @property
+    def serving_path(self) -> Path | None:
+        """The file to serve, or None for the base."""
+        return self.path(self.serving.sha256) if self.serving else None
+
+    @property
+    def factory_name(self) -> str:
+        """What the factory state is, in words."""
+        return f"factory ({self.factory.name})" if self.factory else "the base model without an adapter"
+
+    def install(self, factory: Factory | None) -> None:
+        """Make this verified adapter the factory slot, its file kept beside the others; None empties it. ModelError: it can't be kept."""
+        self.factory = None
+        if factory is not None:
+            self.keep(factory.path, factory.adapter)
+            self.factory = factory
+
+    def retire(self, base_sha256: str) -> tuple[Adapter, ...]:
+        """Empty every slot whose adapter was trained on another base; what served then is factory. Returns the adapters."""
+        held = {"active": self.slots.active, "previous": self.slots.previous, "candidate": self.slots.candidate}
+        foreign = {slot: adapter for slot, adapter in held.items() if adapter and adapter.base_sha256 != base_sha256}
+        if foreign:
+            self._store(**dict.fromkeys(foreign))
+        return tuple(foreign.values())
 
     def stage(self, source: Path, adapter: Adapter) -> Path:
         """`keep` a file and make it the candidate."""
@@ -62,18 +93,17 @@ class Shelf:
     def keep(self, source: Path, adapter: Adapter) -> Path:
         """Copy `source` in under its hash, durably. Raises ModelError when it is missing or has another hash."""
         target = self.path(adapter.sha256)
-        if not (target.exists() and hash_file(target) == adapter.sha256):
-            try:
-                found = _copy_durably(source, target)
-            except OSError as error:
-                raise ModelError(
-                    f"adapter file {source} can't be staged: {error.strerror}", hint="the next night trains it again"
-                ) from error
-            if found != adapter.sha256:
-                target.unlink()
-                raise ModelError(
-                    f"adapter file {source} has hash {found[:12]}, expected {adapter.sha256[:12]}", hint="the next night trains it again"
-                )
+        try:
+            if target.exists() and hash_file(target) == adapter.sha256:
+                return target
+            found = _copy_durably(source, target)
+        except OSError as error:
+            raise ModelError(f"adapter file {source} can't be staged: {error.strerror}", hint="the next night trains it again") from error
+        if found != adapter.sha256:
+            target.unlink()
+            raise ModelError(
+                f"adapter file {source} has hash {found[:12]}, expected {adapter.sha256[:12]}", hint="the next night trains it again"
+            )
         return target
 
     def activate(self, sha256: str) -> None:
@@ -85,9 +115,9 @@ class Shelf:
         self._store(active=candidate, previous=self.slots.active, candidate=None)
 
     def rollback(self) -> Adapter | None:
-        """Let the previous adapter serve again, or factory when there is none or its file is damaged. Returns what now serves."""
+        """Let the previous adapter serve again, or factory when there is none or its file is damaged. Returns it; None: factory."""
         if self.slots.active is None:
-            raise RefusedError("the base model already serves without an adapter", hint="there is nothing to roll back to")
+            raise RefusedError(f"{self.factory_name} serves already", hint="there is nothing to roll back to")
         previous = self.slots.previous
         if previous is not None:
             try:

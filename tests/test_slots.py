@@ -9,6 +9,7 @@ import pytest
 
 from edgeevo.domain import Adapter
 from edgeevo.errors import ModelError, RefusedError
+from edgeevo.models.factory import Factory
 from edgeevo.slots import Shelf, write_durably
 
 
@@ -29,7 +30,7 @@ def promoted(shelf: Shelf, directory: Path, content: bytes) -> Adapter:
 def test_a_fresh_box_serves_factory(tmp_path: Path) -> None:
     """Without slots.json nothing is active and nothing is wrong."""
     shelf = Shelf(tmp_path)
-    assert (shelf.active_path, shelf.incident) == (None, "")
+    assert (shelf.serving_path, shelf.incident) == (None, "")
 
 
 def test_promotion_keeps_the_former_as_previous(tmp_path: Path) -> None:
@@ -118,3 +119,57 @@ def test_d9_a_crash_before_the_rename_keeps_the_old_content(tmp_path: Path, monk
     with pytest.raises(KeyboardInterrupt):
         write_durably(path, b"new")
     assert path.read_bytes() == b"old"
+
+
+def factory_of(directory: Path, content: bytes = b"factory") -> Factory:
+    path, adapter = adapter_file(directory, content)
+    return Factory("small-factory", path, adapter)
+
+
+def test_an_installed_factory_serves_until_something_is_promoted(tmp_path: Path) -> None:
+    """Factory first, then what was promoted, then (after a rollback) factory again."""
+    shelf, factory = Shelf(tmp_path), factory_of(tmp_path)
+    shelf.install(factory)
+    assert shelf.serving == factory.adapter
+    first = promoted(shelf, tmp_path, b"one")
+    assert shelf.serving == first
+    assert shelf.rollback() is None
+    assert shelf.serving == factory.adapter
+    assert shelf.serving_path == shelf.path(factory.adapter.sha256)
+
+
+def test_there_is_nothing_below_factory(tmp_path: Path) -> None:
+    """A rollback from the factory state is refused, and the refusal names what serves."""
+    shelf = Shelf(tmp_path)
+    shelf.install(factory_of(tmp_path))
+    with pytest.raises(RefusedError, match="small-factory"):
+        shelf.rollback()
+
+
+def test_m3_a_rotten_copy_of_the_factory_adapter_is_copied_anew(tmp_path: Path) -> None:
+    """Installing again heals the file in the adapters directory from the one that ships."""
+    shelf, factory = Shelf(tmp_path), factory_of(tmp_path)
+    shelf.install(factory)
+    shelf.path(factory.adapter.sha256).write_bytes(b"zzzzzzz")
+    shelf.install(factory)
+    assert shelf.path(factory.adapter.sha256).read_bytes() == b"factory"
+
+
+def test_a_factory_adapter_that_can_not_be_kept_does_not_serve(tmp_path: Path) -> None:
+    """When the copy has another hash the base serves."""
+    shelf, factory = Shelf(tmp_path), factory_of(tmp_path)
+    factory.path.write_bytes(b"other")
+    with pytest.raises(ModelError, match="expected"):
+        shelf.install(factory)
+    assert shelf.serving is None
+
+
+def test_adapters_of_another_base_are_retired_to_factory(tmp_path: Path) -> None:
+    """Active and previous leave their slots, the factory adapter serves, also after a restart; those of this base stay."""
+    shelf = Shelf(tmp_path)
+    shelf.install(factory_of(tmp_path))
+    first, second = promoted(shelf, tmp_path, b"one"), promoted(shelf, tmp_path, b"two")
+    assert shelf.retire("b") == ()
+    assert shelf.retire("c") == (second, first)
+    assert shelf.serving == factory_of(tmp_path).adapter
+    assert (Shelf(tmp_path).slots.active, Shelf(tmp_path).slots.previous) == (None, None)

@@ -118,6 +118,13 @@ def _model(loaded: Any) -> Iterator[tuple[str, str, str | None]]:
         yield "model", f"{card.name} at {locate(card, loaded.models_dir)}", None
     except EdgeevoError as error:
         yield "model", str(error), error.hint
+    from edgeevo.models import factory
+
+    try:
+        found = factory.find(loaded)
+        yield "factory adapter", f"{found.name} at {found.path}" if found else "none: the bare base", None
+    except EdgeevoError as error:
+        yield "factory adapter", str(error), error.hint
 
 
 def _service(loaded: Any) -> Iterator[tuple[str, str, str | None]]:

@@ -10,7 +10,7 @@ import click
 from edgeevo.cli import Settings
 from edgeevo.cli.text import clean, duration, table
 from edgeevo.control import AuditAsked, Finished, NightAsked, Request, RollbackAsked, StopAsked, Told, ask, call
-from edgeevo.errors import WorkerError
+from edgeevo.errors import ModelError, WorkerError
 from edgeevo.store.reader import Reader
 
 UNITS = {"": 60.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -42,7 +42,7 @@ def night(settings: Settings, for_seconds: float | None) -> None:
 
 
 @click.command()
-@click.option("--adapter", metavar="ID", help="Measure this adapter (first digits, or `base`) instead of the one that serves.")
+@click.option("--adapter", metavar="ID", help="Measure this adapter (first digits, `factory` or `base`) instead of the one that serves.")
 @click.pass_obj
 def audit(settings: Settings, adapter: str | None) -> None:
     """Play the audit set, which no decision ever reads, with one policy; `report` shows the result."""
@@ -100,18 +100,35 @@ def history(settings: Settings, limit: int) -> None:
 @click.command()
 @click.pass_obj
 def adapters(settings: Settings) -> None:
-    """All adapters that were trained, newest first, and which one serves."""
+    """All adapters that were trained, newest first, then the factory adapter, and which one serves."""
     with Reader(settings.loaded.database) as reader:
         rows = reader.adapters()
     shown = [
         (row.sha256[:12], time.strftime("%Y-%m-%d %H:%M", time.localtime(row.at)), row.owner, f"{row.loss:.3f}", row.decision, row.slot)
         for row in rows
     ]
-    click.echo(table(shown, ("id", "trained", "in", "loss", "gate", "slot")) if rows else "no adapters yet: the base model serves")
+    name, sha256, problem = _factory(settings)
+    if sha256:
+        serves = "" if any(row.slot == "active" for row in rows) else ", serves"
+        shown.append((sha256[:12], "", name, "", "", f"factory{serves}"))
+    click.echo(table(shown, ("id", "trained", "in", "loss", "gate", "slot")) if shown else "no adapters yet: the base model serves")
+    if problem:
+        click.echo(clean(f"the factory adapter is refused: {problem}"))
+
+
+def _factory(settings: Settings) -> tuple[str, str, str]:
+    """Name and hash of the factory adapter, and why it is refused; empty: it is not, or there is none."""
+    from edgeevo.models import factory
+
+    try:
+        found = factory.find(settings.loaded)
+    except ModelError as error:
+        return "", "", str(error)
+    return (found.name, found.adapter.sha256, "") if found else ("", "", "")
 
 
 @click.command()
 @click.pass_obj
 def rollback(settings: Settings) -> None:
-    """Let the previous adapter serve again (or the base model, when there is none)."""
+    """Let the previous adapter serve again (or the factory state, when there is none)."""
     click.echo(clean(_text(ask(settings.loaded.socket, RollbackAsked()))))

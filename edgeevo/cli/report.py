@@ -68,7 +68,8 @@ def _gains(found: Report) -> list[str]:
 
 
 def _policy(policy: str, cause: str) -> str:
-    return policy if policy == "base" else f"adapter {policy}" + (" (founders only)" if cause == "comparison" else "")
+    note = {"comparison": " (founders only)", "": " (factory)"}  # an adapter that no night of this box trained is the factory's
+    return policy if policy == "base" else f"adapter {policy}{note.get(cause, '')}"
 
 
 def _gates(gates: tuple[Gate, ...]) -> list[str]:

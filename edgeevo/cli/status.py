@@ -52,15 +52,17 @@ def lines(status: Mapping[str, Any]) -> list[str]:
     elif status["reason"]:
         doing = f"busy: {status['detail']} ({status['reason']}); next try in {duration(status['next_try_seconds'])}"
     load = "unknown" if status["others_load_cores"] is None else f"{status['others_load_cores']:.2f} cores"
-    adapter = f"adapter {status['adapter'][:12]}" if status["adapter"] else "no adapter"
+    factory = f"factory ({status['factory']})" if status.get("factory") else ""
+    adapter = f"adapter {status['adapter'][:12]}" if status["adapter"] else factory or "no adapter"
     found = [
         f"edgeevo {status['version']}, pid {status['pid']}, up {duration(status['up_seconds'])}",
         f"now      {doing}",
         f"window   {status['window']}, load of others {load}",
         f"serves   {status['model'] or 'no model'}, {adapter}{', loaded' if status['model_loaded'] else ''}",
     ]
-    if status["previous"]:
-        found.append(f"before   adapter {status['previous'][:12]} (edgeevo rollback returns to it)")
+    if status["adapter"]:
+        before = f"adapter {status['previous'][:12]}" if status["previous"] else factory or "no adapter"
+        found.append(f"before   {before} (edgeevo rollback returns to it)")
     if status["last_night"]:
         found.append(f"last     {status['last_night']}")
     found += [f"problem  {each['name']}: {each['detail']}" for each in status.get("health", ())]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+
+import click
 
 from edgeevo.agent.policy import Policy, Turn
+from edgeevo.cli.text import clean
 from edgeevo.config import Loaded
 from edgeevo.control import ProposeAsked, Proposed, Recorded, RunEnded, Said, ask
 from edgeevo.daemon.brain import ModelBrain
 from edgeevo.domain import Adapter, Message
-from edgeevo.errors import DaemonError
+from edgeevo.errors import DaemonError, ModelError
+from edgeevo.models import factory
 from edgeevo.store.reader import Reader
 
 
 class Thinker:
-    """Ask one or many conversations, always with the same adapter (None: what serves; "base"; or the first digits of a hash)."""
+    """Ask one or many conversations, always with the same adapter (None: what serves; "base"; "factory"; or first digits of a hash)."""
 
     def __init__(self, loaded: Loaded, adapter: str | None) -> None:
         self._loaded, self._adapter = loaded, adapter
@@ -61,14 +66,31 @@ class Thinker:
 
     def _load(self) -> Policy:
         if self._own is None:
-            adapter = self._which()
-            path = self._loaded.state_dir / "adapters" / f"{adapter.sha256}.gguf" if adapter else None
             brain = ModelBrain(self._loaded)
-            self._own = (brain, brain.policy(path, adapter))
+            self._own = (brain, brain.policy(*self._which()))
         return self._own[1]
 
-    def _which(self) -> Adapter | None:
-        if self._adapter == "base" or (self._adapter is None and not self._loaded.database.exists()):
-            return None
-        with Reader(self._loaded.database) as reader:
-            return reader.adapter(self._adapter)
+    def _which(self) -> tuple[Path | None, Adapter | None]:
+        """File and adapter as the daemon would choose them; a factory adapter is verified here and taken from where it was installed."""
+        if self._adapter == "base":
+            return None, None
+        promoted = None
+        if self._adapter not in (None, "factory") or (self._adapter is None and self._loaded.database.exists()):
+            with Reader(self._loaded.database) as reader:
+                promoted = reader.adapter(self._adapter)
+        if promoted is not None:
+            return self._loaded.state_dir / "adapters" / f"{promoted.sha256}.gguf", promoted
+        return self._factory()
+
+    def _factory(self) -> tuple[Path | None, Adapter | None]:
+        """The factory adapter; where it is damaged, that is said, and the base answers unless the factory was asked for by name."""
+        try:
+            found = factory.find(self._loaded)
+        except ModelError as error:
+            if self._adapter is not None:
+                raise
+            click.echo(clean(f"edgeevo: {error}; the base model answers in its place"), err=True)
+            found = None
+        if found is None and self._adapter is not None:
+            raise ModelError("no factory adapter is configured", hint="model.factory names one; `base` is the model without an adapter")
+        return (found.path, found.adapter) if found else (None, None)

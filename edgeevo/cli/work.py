@@ -32,7 +32,7 @@ MAX_SHOWN_BYTES = 2000
     "--dir", "directory", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="The directory to work on."
 )
 @click.option("--check", metavar="COMMAND", help="Must fail before and pass after; else the outcome is recorded as unverified.")
-@click.option("--adapter", metavar="ID", help="Use this adapter (first digits, or `base`) instead of the one that serves.")
+@click.option("--adapter", metavar="ID", help="Use this adapter (first digits, `factory` or `base`) instead of the one that serves.")
 @click.pass_obj
 def run(settings: Settings, instruction: str, directory: Path, check: str | None, adapter: str | None) -> int:
     """Do a task on a copy-on-write view of DIR: nothing is written back, the changes are shown."""
@@ -83,7 +83,7 @@ def _show(result: CommandResult) -> None:
 
 @click.command()
 @click.argument("instruction", required=False)
-@click.option("--adapter", metavar="ID", help="Ask this adapter (first digits, or `base`) instead of the one that serves.")
+@click.option("--adapter", metavar="ID", help="Ask this adapter (first digits, `factory` or `base`) instead of the one that serves.")
 @click.option(
     "--batch", type=click.File("r", encoding="utf-8", errors="surrogateescape"), help="JSON lines, each with an instruction; `-` is stdin."
 )

@@ -85,6 +85,7 @@ def status(service: Service) -> Status:
         model=service.loaded.config.model.card,
         model_loaded=service.desk.loaded,
         adapter=slots.active.sha256 if slots.active else None,
+        factory=service.shelf.factory.name if service.shelf.factory else "",
         previous=slots.previous.sha256 if slots.previous else None,
         last_night=f"{name}: {summary}" if name else "",
         health=tuple(health),
@@ -92,14 +93,21 @@ def status(service: Service) -> Status:
 
 
 def which(service: Service, name: str | None) -> Adapter | None:
-    """The adapter that a caller means: None = what serves, "base" = none, else the first digits of a hash."""
+    """The adapter that a caller means: None = what serves, "base" = none, "factory", else the first digits of a hash."""
+    shelf = service.shelf
     if name is None:
-        return service.shelf.slots.active
+        return shelf.serving
     if name == "base":
         return None
-    adapter = service.store.adapter(name)
-    if adapter is None or not service.shelf.path(adapter.sha256).is_file():
-        raise ModelError(f"no single adapter starts with {name!r}", hint="`edgeevo adapters` lists them; `base` is the model without one")
+    factory = shelf.factory.adapter if shelf.factory else None
+    if name == "factory":
+        if factory is None:
+            raise ModelError("no factory adapter is installed", hint="`edgeevo status` says why; `base` is the model without an adapter")
+        return factory
+    found = {each.sha256: each for each in (service.store.adapter(name), factory) if each and each.sha256.startswith(name)}
+    adapter = found.popitem()[1] if len(found) == 1 else None
+    if adapter is None or not shelf.path(adapter.sha256).is_file():
+        raise ModelError(f"no single adapter starts with {name!r}", hint="`edgeevo adapters` lists them; also: `factory`, `base`")
     return adapter
 
 
@@ -145,4 +153,4 @@ def _rollback(service: Service) -> str:
     now_serves = service.shelf.rollback()
     sha256 = now_serves.sha256 if now_serves else None
     service.store.slot_changed("rollback", sha256, None, "asked for", service.host.wall())
-    return f"adapter {sha256[:12]} serves again" if sha256 else "the base model serves without an adapter"
+    return f"adapter {sha256[:12]} serves again" if sha256 else f"{service.shelf.factory_name} serves again"

@@ -68,7 +68,7 @@ class Keeper:
     def night(self, cause: str, *, deadline_at: float | None = None) -> None:
         """Start a new night for `cause` (window, command or comparison). Raises ModelError when there is no verified model."""
         config, comparison = self._loaded.config, cause == "comparison"
-        plan, active = config.night, None if comparison else self._shelf.slots.active
+        plan, active = config.night, None if comparison else self._shelf.serving
         if comparison:
             plan = msgspec.structs.replace(plan, evolution=False, examples=self._store.examples_of_last_night() or plan.examples)
         request = NightRequest(

@@ -25,6 +25,7 @@ from edgeevo.config import Loaded
 from edgeevo.control import Connection, Finished, Request, Server, Told, failed
 from edgeevo.daemon.answers import answer
 from edgeevo.daemon.desk import Brain, Desk
+from edgeevo.daemon.floor import settle
 from edgeevo.daemon.keeper import Keeper
 from edgeevo.domain import Readings
 from edgeevo.errors import DaemonError, EdgeevoError
@@ -52,6 +53,7 @@ class Service:
             if incident:
                 self.health[name] = incident
         self.keeper = Keeper(loaded, self.store, self.shelf, host.wall, self._tell)
+        self._guarded("floor", self._settle)
         self.server = Server(loaded.socket, allow_uids=config.control.allow_uids, max_bytes=config.control.max_message_bytes)
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._posted: deque[Callable[[], None]] = deque()
@@ -225,12 +227,22 @@ class Service:
         if self.host.steady() >= self._next_daily:
             self._next_daily = self.host.steady() + DAY_SECONDS
             self._guarded("adapter", self.shelf.verify_active)
+            self._guarded("floor", self._settle)
             keep = self.loaded.config.store.keep_trajectories_days * DAY_SECONDS
             self._guarded("retention", lambda: self.store.prune(self.host.wall() - keep))
         if self.desk.loaded and not self.desk.waiting and self.host.steady() - self.asked_at > self.loaded.config.model.close_after_seconds:
             self.desk.release()
         state = self.keeper.job.owner if self.keeper.job else type(self.judged).__name__.lower()
         notify(f"WATCHDOG=1\nSTATUS={state}", self._notify)
+
+    def _settle(self) -> None:
+        """A factory adapter that rotted is copied anew, one that can't be had is named, one that is whole again serves again."""
+        told = settle(self.loaded, self.shelf, self.store, self.host.wall())
+        for name, detail in told.items():
+            if self.health.get(name) != detail:
+                self.store.note(name, detail, self.host.wall())
+        self.health.pop("factory", None)
+        self.health |= told
 
     def _look(self) -> None:
         offset = self.host.wall() - self.host.steady()

@@ -27,7 +27,7 @@ class Rate(Value):
     """A pass rate of one policy on one stratum of the audit set, with its 95 % interval."""
 
     policy: str  # "base" or the first 12 digits of the adapter's hash
-    cause: str  # of the night that trained the adapter; empty for the base
+    cause: str  # of the night that trained the adapter; empty for the base and for the factory adapter
     stratum: str
     n: int
     passed: int
@@ -187,18 +187,24 @@ def gains(reader: Reader) -> list[Gain]:
 def gates(reader: Reader) -> list[Gate]:
     """All judgements, oldest first."""
     rows = reader.query(
-        "select j.owner, o.cause, candidate_sha256, incumbent_sha256, body from judgements j join owners o on o.id = j.owner order by at"
+        "select j.owner, o.cause, j.candidate_sha256, j.incumbent_sha256, j.body, a.sha256 is null as untrained from judgements j "
+        "join owners o on o.id = j.owner left join adapters a on a.sha256 = j.incumbent_sha256 order by j.at"
     )
     return [
         Gate(
             owner=row["owner"],
             cause=row["cause"],
             candidate=row["candidate_sha256"][:12],
-            incumbent=(row["incumbent_sha256"] or "base")[:12],
+            incumbent=_incumbent(row["incumbent_sha256"], untrained=row["untrained"]),
             judgement=msgspec.json.decode(row["body"], type=Judgement),
         )
         for row in rows
     ]
+
+
+def _incumbent(sha256: str | None, *, untrained: bool) -> str:
+    """What no night of this box trained, and yet was an incumbent, is the factory adapter."""
+    return "base" if sha256 is None else f"{'factory ' if untrained else ''}{sha256[:12]}"
 
 
 def evolution(reader: Reader) -> list[Evolution]:
