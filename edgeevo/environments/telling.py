@@ -78,6 +78,14 @@ FEW_WORDS, MANY_WORDS = 9, 13  # of a noun phrase, before what follows it gets l
 _HEAVY = re.compile(r"\} (add )?\{x\}$")  # only said of something long: "save to {out} {x}"
 _MODIFIED = re.compile(r" (with|without|that|whose|where|containing|mentioning|except|but|free|in which) ")
 _MODIFIES = re.compile(r"\{x\} (with|without|free|that|containing|minus|except|longer|shorter|from|each|after|in which)\b")
+LEFT = ("the rest", "the remaining lines", "what is left")  # after "leave out …", where "them" would be what was left out
+_LEAVES_OUT = re.compile(
+    r"(leave(?! only)|skip|ignore|exclude|omit|drop|strip|cut off|remove|get rid|filter out|filter .+ out (of|from))\b", re.IGNORECASE
+)
+_EXCLUDING = frozenset(
+    "grep grep_neither grep_starts grep_ends grep_either grep_both longer_than shorter_than skip_first skip_last dedupe remove_blank "
+    "config_active numbers_above numbers_below csv_rows csv_sort csv_column csv_distinct".split()
+)
 PRONOUN = "@"  # stands for it until its clause is known
 _PRINTS = re.compile(r"(\band|\bthen|,) (then )?(print|show|list|display|give|name|output|tell)\b")
 _NEVER_SUBJECT = frozenset("every each everything what how which whether where yes same a an only just one both".split())
@@ -125,6 +133,11 @@ def subject(entry: Entry, template: str) -> str | None:
     if first == "all":
         return "the " + template.removeprefix("all ").removeprefix("of ").removeprefix("the ")
     return template if first == "the" or re.match(r"lines \{", template) else f"the {template}"
+
+
+def leaves_out(said: str) -> bool:
+    """Whether a clause names what it leaves out, so that "them" behind it would be that."""
+    return bool(_LEAVES_OUT.match(said))
 
 
 def extends(entry: Entry, template: str, x: str) -> bool:
@@ -182,13 +195,13 @@ class Teller:
             template = template.replace(f"{{{name}}}", phrase)
         return self.speaker.fill(template, dict(stage.params) | {"x": x}, self.rng)
 
-    def verb(self, entry: Entry, template: str, *, onward: bool) -> str:
+    def verb(self, entry: Entry, template: str, *, onward: bool, first: bool) -> str:
         """The verb before a noun phrase: one that gathers when something is done with it, one that shows otherwise."""
         if template.startswith(("how ", "whether ", "which ", "where ")):
-            return self.rng.choice(TELL)
+            return self.rng.choice([verb for verb in TELL if first or not verb.startswith("i ")])
         if onward and entry.gives is not Kind.VALUE:
             return self.rng.choice(GATHER)
-        return self.rng.choice(SHOW)
+        return self.rng.choice([verb for verb in SHOW if first or not verb.startswith("i ")])
 
     def opening(self, stage: Stage, *, onward: bool, final: bool, first: bool) -> Clause:
         """A link that begins a command; `onward` says that the next link works on what it gives."""
@@ -199,7 +212,7 @@ class Teller:
             if form == "nouns":
                 found = self.choose(stage, form)
                 if found:
-                    return Clause(self.verb(stage.entry, found, onward=onward) + self.fill(stage, found))
+                    return Clause(self.verb(stage.entry, found, onward=onward, first=first) + self.fill(stage, found))
             elif final and first:
                 found = self.choose(stage, form)
             else:
@@ -236,20 +249,22 @@ class Teller:
         if is_phrase(stage.entry, found):
             if first and final and not found.startswith(("{x}", "how ")) and self.rng.random() < 0.25:
                 return Clause(self.fill(stage, found, x))
-            return Clause(self.verb(stage.entry, found, onward=onward) + self.fill(stage, found, x))
+            return Clause(self.verb(stage.entry, found, onward=onward, first=first) + self.fill(stage, found, x))
         inner = onward and stage.entry.gives is not Kind.VALUE
         template = gathered(found, self.rng) if inner else varied(found, self.rng)
         return Clause(self.fill(stage, template, x), apart=is_apart(found), fixed=found.startswith("{"))
 
-    def referring(self, before: Stage, stage: Stage, *, onward: bool, final: bool) -> Clause:
+    def referring(self, before: Stage, stage: Stage, *, said: Clause, onward: bool, final: bool) -> Clause:
         """A link that works on what the link before gave."""
         clause = self.following(stage, PRONOUN, onward=onward, final=final, first=False)
         if not clause:
             raise NoInstanceError
         options = self.pronouns(before, stage)
+        if before.entry.skill in _EXCLUDING and leaves_out(said.text) and options is not PATHS_ONLY:
+            options = LEFT
         usual = re.search(rf"\b(of|among) (each of )?{PRONOUN}", clause.text) and options[0] == "them"
-        said = "them" if usual and not clause.apart else self.rng.choice([o for o in options if o != "them" or not clause.apart])
-        return replace(clause, text=clause.text.replace(PRONOUN, said))
+        word = "them" if usual and not clause.apart else self.rng.choice([o for o in options if o != "them" or not clause.apart])
+        return replace(clause, text=clause.text.replace(PRONOUN, word))
 
     def pronouns(self, before: Stage, stage: Stage) -> tuple[str, ...]:
         """What the result of a link may be called when the next one works on it."""
@@ -311,7 +326,7 @@ class Teller:
             clauses.append(self.opening(stages[0], onward=True, final=False, first=first))
         for before, stage in pairwise(stages[place - 1 :]):
             last = stage is stages[-1]
-            clauses.append(self.referring(before, stage, onward=not last, final=final and last))
+            clauses.append(self.referring(before, stage, said=clauses[-1], onward=not last, final=final and last))
         return clauses
 
     def tell(self) -> str:
