@@ -35,6 +35,8 @@ FACT_PHRASES = (
     "the value in {file}",
 )
 SHOW = ("show ", "print ", "display ", "output ", "give me ", "get ", "i need ", "i want ", "let me see ", "show me ", "return ")
+LIST = ("list ", "find ", "get a list of ", "print the paths of ", "show me the paths of ", "i need the paths of ", "locate ", "look for ")
+LIST_ONE = ("find ", "locate ", "print the path of ", "show me the path of ", "i need the path of ")  # "print the file" would be its text
 TELL = ("tell me ", "print ", "show ", "find out ", "i need to know ", "let me know ", "report ", "i want to know ", "output ")
 GATHER = ("get ", "get ", "take ", "find ", "collect ", "fetch ")
 
@@ -201,7 +203,10 @@ class Teller:
             return self.rng.choice([verb for verb in TELL if first or not verb.startswith("i ")])
         if onward and entry.gives is not Kind.VALUE:
             return self.rng.choice(GATHER)
-        return self.rng.choice([verb for verb in SHOW if first or not verb.startswith("i ")])
+        verbs: tuple[str, ...] = SHOW
+        if entry.gives is Kind.PATHS and not template.startswith("the path"):
+            verbs = LIST_ONE if entry.takes is Kind.PATHS or template.startswith("the file ") else LIST
+        return self.rng.choice([verb for verb in verbs if first or not verb.startswith("i ")])
 
     def opening(self, stage: Stage, *, onward: bool, final: bool, first: bool) -> Clause:
         """A link that begins a command; `onward` says that the next link works on what it gives."""

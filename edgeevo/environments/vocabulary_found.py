@@ -194,7 +194,7 @@ entry(
     ways=("xargs -d '\\n' cat | wc -c", "while IFS= read -r f; do stat -c %s \"$f\"; done | awk '{s+=$1}END{print s}'"),
     then=("give the total size of {x} in bytes", "add up the sizes of {x} in bytes", "sum the byte sizes of {x}",
           "print the size of {x} all together, in bytes", "total up the bytes in {x}", "the total size of {x} in bytes", "how many bytes {x} take up together",
-          "the sum of the sizes of {x} in bytes"),
+          "the sum of the sizes of {x} in bytes", "work out how many bytes {x} have together"),
 )
 entry(
     "names_found",

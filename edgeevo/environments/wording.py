@@ -204,7 +204,8 @@ class Speaker:
                 return f"*.{params[name]}"
             return self.ordinal(params[name], rng) if form == "th" else self.say(name, params[name], rng)
 
-        return _singular(" ".join(_SLOT.sub(said, chosen).split()))
+        sentence = " ".join(_SLOT.sub(said, chosen).split())
+        return _singular(re.sub(r"\bthe (?=(?:the|this) )", "", sentence))  # "the {dir} tree", where {dir} has an article of its own
 
     def shell(self, way: str, params: dict[str, str], *, piped: bool) -> str:
         """A way with its values quoted for the shell; `piped` leaves the input file out."""
