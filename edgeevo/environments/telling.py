@@ -80,6 +80,8 @@ FEW_WORDS, MANY_WORDS = 9, 13  # of a noun phrase, before what follows it gets l
 _HEAVY = re.compile(r"\} (add )?\{x\}$")  # only said of something long: "save to {out} {x}"
 _MODIFIED = re.compile(r" (with|without|that|whose|where|containing|mentioning|except|but|free|in which) ")
 _MODIFIES = re.compile(r"\{x\} (with|without|free|that|containing|minus|except|longer|shorter|from|each|after|in which)\b")
+PRONOUN = "@"  # stands for it until its clause is known
+_ACTS = re.compile(rf"\b(do|are) {PRONOUN}|{PRONOUN} (have|take|contain|come|look|add)\b")  # there it is "they"
 LEFT = ("the rest", "the remaining lines", "what is left")  # after "leave out …", where "them" would be what was left out
 _LEAVES_OUT = re.compile(
     r"(leave(?! only)|skip|ignore|exclude|omit|drop|strip|cut off|remove|get rid|filter out|filter .+ out (of|from))\b", re.IGNORECASE
@@ -88,7 +90,6 @@ _EXCLUDING = frozenset(
     "grep grep_neither grep_starts grep_ends grep_either grep_both longer_than shorter_than skip_first skip_last dedupe remove_blank "
     "config_active numbers_above numbers_below csv_rows csv_sort csv_column csv_distinct".split()
 )
-PRONOUN = "@"  # stands for it until its clause is known
 _PRINTS = re.compile(r"(\band|\bthen|,) (then )?(print|show|list|display|give|name|output|tell)\b")
 _NEVER_SUBJECT = frozenset("every each everything what how which whether where yes same a an only just one both".split())
 _FILES = re.compile(r"\{(in|file|archive)\}|the (content|text|lines) of \{")
@@ -269,6 +270,8 @@ class Teller:
             options = LEFT
         usual = re.search(rf"\b(of|among) (each of )?{PRONOUN}", clause.text) and options[0] == "them"
         word = "them" if usual and not clause.apart else self.rng.choice([o for o in options if o != "them" or not clause.apart])
+        if word == "them" and _ACTS.search(clause.text):
+            word = "they"
         return replace(clause, text=clause.text.replace(PRONOUN, word))
 
     def pronouns(self, before: Stage, stage: Stage) -> tuple[str, ...]:
