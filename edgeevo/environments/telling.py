@@ -81,7 +81,7 @@ _HEAVY = re.compile(r"\} (add )?\{x\}$")  # only said of something long: "save t
 _MODIFIED = re.compile(r" (with|without|that|whose|where|containing|mentioning|except|but|free|in which) ")
 _MODIFIES = re.compile(r"\{x\} (with|without|free|that|containing|minus|except|longer|shorter|from|each|after|in which)\b")
 PRONOUN = "@"  # stands for it until its clause is known
-_ACTS = re.compile(rf"\b(do|are) {PRONOUN}|{PRONOUN} (have|take|contain|come|look|add)\b")  # there it is "they"
+_ACTS = re.compile(rf"\b(do|are) {PRONOUN}|(?<! of )(?<! among ){PRONOUN} (have|take|contain|come|look|add)\b")  # "they"
 LEFT = ("the rest", "the remaining lines", "what is left")  # after "leave out …", where "them" would be what was left out
 _LEAVES_OUT = re.compile(
     r"(leave(?! only)|skip|ignore|exclude|omit|drop|strip|cut off|remove|get rid|filter out|filter .+ out (of|from))\b", re.IGNORECASE

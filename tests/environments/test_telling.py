@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from edgeevo.environments import vocabulary
-from edgeevo.environments.telling import Clause, extends, is_phrase, join, leaves_out, subject
+from edgeevo.environments.telling import _ACTS, Clause, extends, is_phrase, join, leaves_out, subject
 
 SORT, SAVE, GREP = (vocabulary.ENTRIES[key, "plain"] for key in ("sort", "save", "grep"))
 
@@ -63,3 +63,12 @@ def test_a_question_begins_a_sentence() -> None:
     """A question is never hung behind a comma."""
     said = join([Clause("find it"), Clause("how many of them are old?", apart=True)], "|, then |, and ", Random(1))
     assert said.lower() == "find it. how many of them are old?"
+
+
+@pytest.mark.parametrize(
+    ("said", "subject_of_it"),
+    [("how many words @ have", True), ("what do @ contain?", True), ("which of @ have oak", False), ("sort @", False)],
+)
+def test_a_pronoun_knows_whether_it_acts(said: str, *, subject_of_it: bool) -> None:
+    """ "How many words they have", but "which of them have oak"."""
+    assert bool(_ACTS.search(said)) is subject_of_it
