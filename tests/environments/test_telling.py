@@ -70,5 +70,5 @@ def test_a_question_begins_a_sentence() -> None:
     [("how many words @ have", True), ("what do @ contain?", True), ("which of @ have oak", False), ("sort @", False)],
 )
 def test_a_pronoun_knows_whether_it_acts(said: str, *, subject_of_it: bool) -> None:
-    """ "How many words they have", but "which of them have oak"."""
+    """It is "how many words they have", but "which of them have oak"."""
     assert bool(_ACTS.search(said)) is subject_of_it
