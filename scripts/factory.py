@@ -102,10 +102,9 @@ def promoted(loaded: Loaded) -> tuple[str, str] | None:
         request = msgspec.json.decode(night["request"], type=NightRequest)
     except msgspec.DecodeError as error:
         raise ConfigError(f"{night['id']} was begun by another version of edgeevo: {error}", hint=anew) from error
-    asked = {"settings": request.plan == loaded.config.night, "base model": request.model.sha256 == factory.base_sha256(loaded)}
-    for what, same in asked.items():
-        if not same:
-            raise ConfigError(f"{night['id']} was begun with another {what} than configs/factory.toml and the options say now", hint=anew)
+    same = {"other settings": request.plan == loaded.config.night, "another base": request.model.sha256 == factory.base_sha256(loaded)}
+    for what in (what for what, holds in same.items() if not holds):
+        raise ConfigError(f"{night['id']} was begun with {what} than configs/factory.toml and the options say now", hint=anew)
     if night["status"] != "ended":
         return None
     if judged.get(night["id"]) is not Decision.PROMOTE:

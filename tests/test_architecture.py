@@ -174,3 +174,18 @@ def test_the_version_is_told_once() -> None:
         assert distribution("edgeevo").version == version
     except PackageNotFoundError:
         assert "dynamic" in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_factory_adapter_is_packed_with_its_card(tmp_path: Path) -> None:
+    """A wheel holds *-factory.gguf where `share("models")` looks in an installed package; git keeps it, and no other weights."""
+    ignored = ["git", "check-ignore", "--no-index", "models/x-factory.gguf", "models/x.gguf"]
+    found = subprocess.run(ignored, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 128 or found.stdout.split() == ["models/x.gguf"]
+    builder = pytest.importorskip("hatchling.builders.wheel")
+    for name in ("pyproject.toml", ".gitignore", "edgeevo/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "x-factory.gguf").touch()
+    packed = {file.distribution_path for file in builder.WheelBuilder(str(tmp_path)).recurse_included_files()}
+    assert "edgeevo/share/models/x-factory.gguf" in packed

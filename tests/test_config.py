@@ -120,6 +120,19 @@ def test_wrong_settings_are_refused(setting: str) -> None:
         load(None, [setting], HOME)
 
 
+def test_the_demo_and_the_factory_start_from_the_bare_model() -> None:
+    """Both say so themselves, whatever the default is."""
+    for name in ("demo", "factory"):
+        loaded = load(ROOT / "configs" / f"{name}.toml", environ=HOME)
+        assert loaded.factory_path is None and loaded.origin("model.factory").startswith("file")
+
+
+def test_a_factory_adapter_is_named_or_is_a_file() -> None:
+    """A bare name is a card that ships; a path is taken as it is."""
+    paths = [load(None, [f"model.factory={name}"], HOME).factory_path for name in ("x-factory", "/srv/y.toml")]
+    assert paths == [share("models") / "x-factory.toml", Path("/srv/y.toml")]
+
+
 def test_the_option_wins_over_the_environment() -> None:
     """--config, then $EDGEEVO_CONFIG."""
     environ = {"EDGEEVO_CONFIG": "/a.toml"}

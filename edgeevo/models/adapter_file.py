@@ -6,9 +6,11 @@ import contextlib
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from gguf import GGUFReader, GGUFType, GGUFWriter
 from safetensors.numpy import load_file
 
@@ -16,6 +18,7 @@ from edgeevo.errors import ModelError
 from edgeevo.models.cards import sha256_of
 from edgeevo.models.weights import LAYER_NAMES, Array, manifest_of, permuted
 
+Half = npt.NDArray[np.float16]
 PREFIX = "base_model.model.model.layers."
 LINEARS = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
 GGUF_NAMES = {usual: short for short, usual in LAYER_NAMES.items() if short in LINEARS}
@@ -23,7 +26,7 @@ BASE_FIELD = "edgeevo.base.sha256"  # which model file the adapter belongs to
 
 
 def adapter_to_gguf(adapter_dir: Path, weights_dir: Path, out_dir: Path) -> tuple[Path, str]:
-    """Write a PEFT adapter directory as `out_dir/<sha256>.gguf` and return that path and the SHA-256.
+    """Write a PEFT adapter directory as `out_dir/<sha256>.gguf`, in F16 (10 MB at rank 16), and return that path and the SHA-256.
 
     The same adapter gives the same bytes. ModelError when tensors are missing, unexpected, empty, not finite or all zero.
     """
@@ -80,7 +83,7 @@ def check_adapter(path: Path, *, base_sha256: str, layers: int | None = None) ->
     check_tensors(tensors, layers=layers, what=path.name)
 
 
-def check_tensors(tensors: dict[str, Array], *, layers: int | None, what: str) -> None:
+def check_tensors(tensors: Mapping[str, Array | Half], *, layers: int | None, what: str) -> None:
     """ModelError unless the tensors (GGUF names) are exactly A and B of the seven linears of the adapted layers, finite and not zero.
 
     An adapter may leave out the first layers altogether; from its first layer on it must be complete.
@@ -101,8 +104,8 @@ def check_tensors(tensors: dict[str, Array], *, layers: int | None, what: str) -
         raise ModelError(f"adapter {what} is all zero: it would change nothing", hint=hint)
 
 
-def _gguf_tensors(state: dict[str, Array], heads: int, key_heads: int) -> dict[str, Array]:
-    tensors: dict[str, Array] = {}
+def _gguf_tensors(state: dict[str, Array], heads: int, key_heads: int) -> dict[str, Half]:
+    tensors: dict[str, Half] = {}
     for key, value in state.items():
         parts = key.removeprefix(PREFIX).split(".")  # "3", "self_attn", "q_proj", "lora_A", "weight"
         if not key.startswith(PREFIX) or len(parts) != 5 or ".".join(parts[1:3]) not in GGUF_NAMES:
@@ -111,5 +114,6 @@ def _gguf_tensors(state: dict[str, Array], heads: int, key_heads: int) -> dict[s
         tensor = value.astype(np.float32)
         if side == "b" and linear in ("attn_q", "attn_k"):
             tensor = permuted(tensor, heads if linear == "attn_q" else key_heads)
-        tensors[f"blk.{parts[0]}.{linear}.weight.lora_{side}"] = np.ascontiguousarray(tensor)
+        with np.errstate(over="ignore"):  # what doesn't fit becomes infinite, and that is refused with its name
+            tensors[f"blk.{parts[0]}.{linear}.weight.lora_{side}"] = np.ascontiguousarray(tensor, dtype=np.float16)
     return tensors

@@ -50,7 +50,7 @@ class FactoryCard(Value):
     base_sha256: str  # of the served base model; empty only for rehearsals without a model
     rank: int
     alpha: float
-    fingerprint: tuple[float, ...]
+    fingerprint: tuple[float, ...]  # on the machine that trained it
     examples_id: str
     edgeevo: str  # version that trained it
     configuration: str  # content hash of the settings that it was trained and measured with
@@ -60,8 +60,13 @@ class FactoryCard(Value):
 
     @property
     def adapter(self) -> Adapter:
-        """The adapter as everybody else knows it."""
-        return Adapter(**{field: getattr(self, field) for field in Adapter.__struct_fields__})
+        """The adapter as everybody else knows it, without a fingerprint: that is of the arithmetic of the machine that trained it.
+
+        A change in the seventh digit moves logits of the quantised base by more than fingerprints may differ, and another compiler or
+        processor makes such changes. Here the file's hash says whose weights it holds, and logits unlike the base's that they are in force.
+        """
+        values = {field: getattr(self, field) for field in Adapter.__struct_fields__}
+        return Adapter(**{**values, "fingerprint": ()})
 
 
 class Factory(NamedTuple):

@@ -16,12 +16,15 @@ from click.testing import CliRunner
 from edgeevo.cli import COMMANDS, edgeevo, run_command
 from edgeevo.cli.nights import Duration
 from edgeevo.cli.status import ASK, lines, read
+from edgeevo.cli.thinking import Thinker
 from edgeevo.cli.work import answers, parse
+from edgeevo.config import load
 from edgeevo.control import Health, Said, Status, StatusAsked
 from edgeevo.domain import encode
-from edgeevo.errors import DaemonError, EdgeevoError, RefusedError
+from edgeevo.errors import DaemonError, EdgeevoError, ModelError, RefusedError
 from edgeevo.store.writer import Store
 from tests.daemon.conftest import Box
+from tests.models.test_factory import CARD, put
 from tests.store.conftest import fill
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -262,3 +265,37 @@ def test_run_records_its_outcome_through_the_daemon(box: Box, tmp_path: Path) ->
     words = ["--config", str(box.file), "run", "list the files", "--dir", str(directory), "--check", "test -e b"]
     assert run_command(words) == 10
     assert box.rows("select uid, verified from runs order by id") == [(os.getuid(), None), (os.getuid(), 0)]
+
+
+def test_without_a_daemon_the_factory_adapter_is_the_one_that_is_installed(tmp_path: Path) -> None:
+    """By default and by name: the verified file beside its card; `base` is the model without one."""
+    path = put(tmp_path)
+    loaded = load(None, [f"model.factory={path}", f"daemon.state_dir={tmp_path}"])
+    chosen = [Thinker(loaded, name)._which()[0] for name in (None, "factory", "base")]
+    assert chosen == [path.with_suffix(".gguf"), path.with_suffix(".gguf"), None]
+
+
+def test_m3_without_a_daemon_a_damaged_factory_adapter_is_never_silent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The base answers in its place and says so; asked for by name it is an error."""
+    loaded = load(None, [f"model.factory={put(tmp_path, data=b'x')}", f"daemon.state_dir={tmp_path}"])
+    assert Thinker(loaded, None)._which() == (None, None)
+    assert "the base model answers in its place" in capsys.readouterr().err
+    with pytest.raises(ModelError, match="altered"):
+        Thinker(loaded, "factory")._which()
+
+
+def test_adapters_names_the_factory_adapter(state: Path, tmp_path: Path) -> None:
+    """With its hash, after what was trained; a damaged one is refused in words."""
+    card = put(tmp_path)
+    shown = told(state, "--set", f"model.factory={card}", "adapters").splitlines()
+    assert "small-factory" in shown[-1] and CARD.sha256[:12] in shown[-1] and shown[-1].endswith("factory, serves")
+    card.with_suffix(".gguf").write_bytes(b"x")
+    assert "is refused" in told(state, "--set", f"model.factory={card}", "adapters")
+
+
+def test_a_status_names_the_factory_adapter() -> None:
+    """It serves while nothing was promoted, and is what the first promotion rolls back to."""
+    fresh = msgspec.structs.replace(STATUS, adapter=None, previous=None, factory="small-factory")
+    assert "serves   m, factory (small-factory)" in lines(msgspec.to_builtins(fresh))
+    first = msgspec.structs.replace(STATUS, previous=None, factory="small-factory")
+    assert "before   factory (small-factory) (edgeevo rollback returns to it)" in lines(msgspec.to_builtins(first))
