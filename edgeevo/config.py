@@ -31,6 +31,7 @@ NIGHT_NOTES = {
     "lineages": "lineages that evolve in one night",
     "generations": "generations per lineage and night at most",
     "children": "children of each parent: siblings widen a generation",
+    "direction_weights": "how often length, scenario and skill are tried first, in proportion",
     "practice_groups": "practice tasks that are attempted",
     "group_attempts": "attempts at each practice task",
     "examples": "training examples at most",

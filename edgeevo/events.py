@@ -231,9 +231,12 @@ class NightPlan(Value):
     groups: tuple[str, ...] = ()
     lineages: int = 240
     generations: int = 2
+    children: int = 2
+    direction_weights: tuple[float, float, float] = (2.0, 1.0, 1.0)
     practice_groups: int = 32
     group_attempts: int = 8
     examples: int = 6000
+    singles_share: float = 0.5
     exam_pairs: int = 240
     rehearsal_seconds: float = 2.0
     rank: int = 16

@@ -38,7 +38,7 @@ from edgeevo.events import (
     TrainingCheckpoint,
 )
 from edgeevo.evolution.harness import Harness
-from edgeevo.evolution.lineage import END, Pool, move
+from edgeevo.evolution.lineage import END, NARROW, Pool, move
 from edgeevo.evolution.rules import RuleProposer
 from edgeevo.learning import exam, gate
 from edgeevo.learning.examples import Example, practice_tasks, select, shuffled
@@ -46,7 +46,6 @@ from edgeevo.sandbox import Sandbox, open_sandbox
 from edgeevo.worker import Worker, emit, requests
 
 PRACTICE_TEMPERATURE = 0.8
-SINGLES_SHARE = 0.35
 WHOLE_PERCENT = 15
 SPARE_EXAMPLES = 1.15  # rendered for each one wanted: some drop out as duplicates or over a cap
 
@@ -89,7 +88,8 @@ class Night:
 
     def _evolve(self) -> Iterator[Event]:
         founders = self._lineages()
-        harness = Harness(self.sandbox, self.request.seed, RuleProposer(self.plan.groups))
+        proposer, weights = RuleProposer(self.plan.groups), self.plan.direction_weights
+        harness = Harness(self.sandbox, self.request.seed, proposer, children=self.plan.children, weights=weights)
         rounds = 1 + (self.plan.generations if self.plan.evolution else 0)
         yield from self._counted(harness.founders(founders, self.pool), 0, len(founders) * rounds)
         if not self.plan.evolution:
@@ -131,7 +131,7 @@ class Night:
 
     def _moved(self, env: Environment) -> Iterator[Event]:
         """Where the scheduler's pointer goes after the attempts at `env`, unless that is recorded already; BROKEN ones don't count."""
-        moves = [e for e in self.past if isinstance(e, LineageMoved) and e.action != END]
+        moves = [e for e in self.past if isinstance(e, LineageMoved) and e.action not in (END, NARROW)]
         if any((e.lineage, e.generation) == (env.lineage, env.generation) for e in moves):
             return
         played = next(e for e in self.past if isinstance(e, EpisodesPlayed) and e.environment_id == env.id)
@@ -152,7 +152,7 @@ class Night:
         count = round(self.plan.examples * SPARE_EXAMPLES)
         known = {env.id for env in self.pool.environments}
         everything = [*self.pool.environments, *(env for env in sets.founders(self.plan.groups) if env.id not in known)]
-        tasks = practice_tasks(everything, self.request.seed, count, SINGLES_SHARE)
+        tasks = practice_tasks(everything, self.request.seed, count, self.plan.singles_share)
         for n, task in enumerate(tasks):
             example = self._walk(task)
             if example:

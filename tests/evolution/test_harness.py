@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from random import Random
 
 import pytest
 
@@ -10,8 +11,8 @@ from edgeevo.environments.splits import split_of
 from edgeevo.errors import SandboxError
 from edgeevo.events import EnvironmentAdmitted, EnvironmentRejected, Event, LineageMoved
 from edgeevo.evolution import lineage
-from edgeevo.evolution.harness import Harness
-from edgeevo.evolution.lineage import Pool
+from edgeevo.evolution.harness import BUILDS, Harness
+from edgeevo.evolution.lineage import Pool, novelty
 from edgeevo.evolution.operators import BY_ID
 from edgeevo.evolution.roles import Proposal, Rejection
 from edgeevo.sandbox import Sandbox, ScriptedSandbox
@@ -44,8 +45,8 @@ def decisions(events: Iterable[Event]) -> list[tuple]:
 
 
 def evolve(sandbox: Sandbox, founders: list[Environment], past: list[Event], generations: int) -> list[Event]:
-    """Founders and generations as a night makes them, behind `past`; all events, those of the past included."""
-    harness, events = Harness(sandbox, 7), list(past)
+    """Founders and generations as a night makes them, two children each, behind `past`; all events, those of the past included."""
+    harness, events = Harness(sandbox, 7, children=2), list(past)
     for number in range(generations + 1):
         pool = Pool.of((), events)
         made = harness.founders(founders, pool) if number == 0 else harness.generation(number, [f.lineage for f in founders], pool)
@@ -137,7 +138,7 @@ def test_a_held_out_structure_is_never_admitted() -> None:
     harness = Harness(sandbox, 7, proposer=Fixed(smuggle), reviewer=Yes())
     events += harness.generation(1, LINEAGES[:2], Pool(environments=FOUNDERS))
     refused = [e for e in events if isinstance(e, EnvironmentRejected)]
-    assert len(refused) == 2 + 2 * len(Direction) and {e.reason for e in refused} == {Rejection.HELD_OUT} and sandbox.boxes == []
+    assert len(refused) == 2 + 2 * BUILDS * len(Direction) and {e.reason for e in refused} == {Rejection.HELD_OUT} and sandbox.boxes == []
 
 
 def test_nothing_held_out_comes_out_of_the_rules() -> None:
@@ -164,3 +165,20 @@ def test_places_count_the_tries_of_a_child() -> None:
     for name in LINEAGES[:4]:
         places = [e.place for e in events if isinstance(e, EnvironmentRejected) and e.environment.lineage == name]
         assert places == list(range(1, len(places) + 1))
+
+
+def test_a_weight_says_how_often_a_direction_comes_first() -> None:
+    """With weights 8 to 1 to 1 the first direction leads four times in five, and every order still holds all three."""
+    harness, rng = Harness(ScriptedSandbox(silent), 7, weights=(8.0, 1.0, 1.0)), Random(5)
+    orders = [harness._order(rng) for _ in range(1000)]
+    assert all(set(order) == set(Direction) for order in orders)
+    assert 750 < sum(order[0] is Direction.LENGTH for order in orders) < 850
+
+
+def test_a_composition_is_new_by_its_links_wherever_they_stand(sandbox) -> None:
+    """No two admitted compositions of a night have the same links and hazards, siblings included."""
+    events = evolve(sandbox, list(FOUNDERS[:4]), [], 1)
+    found = [e.environment for e in events if isinstance(e, EnvironmentAdmitted)]
+    longer = [novelty(env.program) for env in found if len(env.program.links) > 1]
+    assert len(set(longer)) == len(longer)
+    assert any(a.parent == b.parent and a.id != b.id for a in found for b in found if a.parent)

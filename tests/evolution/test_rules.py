@@ -10,6 +10,7 @@ from edgeevo.domain import Direction, Program, ProgramLink, Split
 from edgeevo.environments import sets
 from edgeevo.environments.program import FACT
 from edgeevo.environments.splits import split_of
+from edgeevo.evolution.lineage import novelty
 from edgeevo.evolution.roles import Proposal, Rejection
 from edgeevo.evolution.rules import MAX_LINKS, RuleProposer, RuleReviewer
 
@@ -79,7 +80,7 @@ def test_going_back_is_an_undo() -> None:
 
 def test_the_pool_holds_each_structure_once() -> None:
     """A structure that any lineage has is not admitted again."""
-    assert objection(PLAIN, pool=frozenset({PLAIN.structure})) is Rejection.KNOWN
+    assert objection(PLAIN, pool=frozenset({novelty(PLAIN)})) is Rejection.KNOWN
 
 
 @given(st.sampled_from(FOUNDERS), st.sampled_from(Direction), st.integers(0, 99))
