@@ -33,6 +33,7 @@ from edgeevo.environments.program import FACT, follows, render
 from edgeevo.environments.scenarios import SCENARIOS
 from edgeevo.environments.splits import split_of
 from edgeevo.errors import TaskError
+from edgeevo.models import load_card, locate
 from edgeevo.sandbox import Sandbox, open_sandbox
 
 ROOT = Path(os.environ.get("PILOT_ROOT", Path(__file__).parents[1]))
@@ -375,7 +376,7 @@ def main() -> None:
         parser.add_argument("--" + key.replace("_", "-"), type=type(value), default=value)
     args = parser.parse_args()
     recipe = replace(Recipe(), **{k: getattr(args, k) for k in asdict(Recipe())})
-    model = next((ROOT / ".cache/models").glob("*.gguf"))
+    model = locate(load_card(ROOT / "models/smollm2-135m-instruct.toml"), ROOT / ".cache/models")
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     sandbox = open_sandbox()
     engine = Engine(model, threads=args.threads)
@@ -386,7 +387,7 @@ def main() -> None:
     if adapter is None:
         conversations, counts = make_examples(recipe, sandbox)
         examples = [policy.ids(conversation, open_end=False) for conversation in conversations]
-        adapter, cost = train(recipe, examples, next((ROOT / ".cache/weights").iterdir()), args.scratch / args.name, args.threads)
+        adapter, cost = train(recipe, examples, next((ROOT / ".cache/weights").glob(f"{model.stem}-*")), args.scratch / args.name, args.threads)
         told = {"training": cost, "kept": dict(counts)}
         print(told, flush=True)
     policy.engine = Engine(model, adapter, args.threads)
