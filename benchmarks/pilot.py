@@ -377,7 +377,7 @@ def main() -> None:
     args = parser.parse_args()
     recipe = replace(Recipe(), **{k: getattr(args, k) for k in asdict(Recipe())})
     model = locate(load_card(ROOT / "models/smollm2-135m-instruct.toml"), ROOT / ".cache/models")
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    weights = ROOT / ".cache/weights"
     sandbox = open_sandbox()
     engine = Engine(model, threads=args.threads)
     if args.what == "base":
@@ -387,7 +387,7 @@ def main() -> None:
     if adapter is None:
         conversations, counts = make_examples(recipe, sandbox)
         examples = [policy.ids(conversation, open_end=False) for conversation in conversations]
-        adapter, cost = train(recipe, examples, next((ROOT / ".cache/weights").glob(f"{model.stem}-*")), args.scratch / args.name, args.threads)
+        adapter, cost = train(recipe, examples, next(weights.glob(f"{model.stem}-*")), args.scratch / args.name, args.threads)
         told = {"training": cost, "kept": dict(counts)}
         print(told, flush=True)
     policy.engine = Engine(model, adapter, args.threads)
