@@ -76,10 +76,17 @@ class State(Value):
 
 
 class Changes(Value):
-    """What differs from the initial state: path -> new node, or None where it was removed. `complete` is False when a bound was hit."""
+    """What differs from the initial state: path -> new node, or None where it was removed. `complete` is False when a bound was hit.
+
+    Paths that are no UTF-8 are keys with backslash escapes, and `raw` has their bytes. `same` groups paths that are names of one file,
+    where one of them is a key of `nodes`; `left_out` are paths that differ in a way that could not be read.
+    """
 
     nodes: dict[str, Node | None]
     complete: bool = True
+    raw: dict[str, bytes] = msgspec.field(default_factory=dict)
+    same: tuple[tuple[str, ...], ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 # --- running commands -------------------------------------------------------------------------------------------------
@@ -279,6 +286,7 @@ class Ending(enum.StrEnum):
     STEPS = "steps"
     TOKENS = "tokens"
     REPETITION = "repetition"
+    STOPPED = "stopped"  # by the person whose task it is, or by its time
     BROKEN = "broken"
 
 

@@ -35,6 +35,10 @@ class Box(Protocol):
         """What differs from the initial state, read within bounds and through no link."""
         ...
 
+    def opened(self) -> frozenset[str] | None:
+        """Which files of the changes that it was opened with were opened since, run or read; None when that isn't known."""
+        ...
+
     def close(self) -> None:
         """End the box; may be called twice."""
         ...

@@ -16,6 +16,7 @@ from edgeevo.sandbox.confine import View
 from edgeevo.sandbox.layers import CopiedLayer, Layer, OverlayLayer, Tier
 from edgeevo.sandbox.laying import lay_changes
 from edgeevo.sandbox.namespace import BOXES, CACHE_BYTES, CACHE_INODES, DIRECTORY, ROOT_LINKS, SKELETON
+from edgeevo.sandbox.opens import Opens
 from edgeevo.sandbox.template import Template
 
 FULL_BYTES = 4096  # fewer free bytes than one page: the quota was hit
@@ -30,6 +31,7 @@ class OpenBox:
         self.base = f"{BOXES}/{handle}"
         self.layers: list[Layer] = []
         self.template: Template | None = None
+        self.opens: Opens | None = None
         self.read_only = False
         self.running = 0
         self.view = View(root="", shared_memory="")
@@ -67,6 +69,8 @@ class OpenBox:
 
     def close(self) -> None:
         """Unmount everything; hostile trees vanish without being walked."""
+        if self.opens is not None:
+            self.opens.close()
         kernel.unmount(self.base)  # with any overlays that are mounted in it
         os.rmdir(self.base)
 
@@ -106,7 +110,9 @@ def open_directory_box(handle: int, limits: Limits, tier: Tier, place: str, *, r
         directory = box.add_layer("directory", (DIRECTORY,), place, what=f"directory {place}", max_bytes=limits.disk_bytes)
         box.settle_quota()
         if changes is not None:
-            lay_changes(changes, [(layer.prefix, layer.merged) for layer in box.layers])
+            places = [(layer.prefix, layer.merged) for layer in box.layers]
+            lay_changes(changes, places)
+            box.opens = Opens(changes, places)
         box.read_only = read_only
         box.view = View(
             root=root.merged,

@@ -208,6 +208,12 @@ class RunnerBox:
         assert isinstance(reply, m.Harvested)
         return reply.changes
 
+    def opened(self) -> frozenset[str] | None:
+        """Which files of the `changes` that the box was opened with have been opened since; None when that isn't known."""
+        reply = self._call(m.AskOpened(box=self._handle))
+        assert isinstance(reply, m.WereOpened)
+        return None if reply.paths is None else frozenset(reply.paths)
+
     def close(self) -> None:
         """End the box; may be called twice. Returns at once: the runner kills what runs and unmounts before it does anything else."""
         if self.closed:

@@ -30,6 +30,9 @@ class _BoundReachedError(Exception):
 class _Harvest:
     def __init__(self) -> None:
         self.nodes: dict[str, Node | None] = {}
+        self.raw: dict[str, bytes] = {}
+        self.left_out: list[str] = []
+        self.names: dict[tuple[int, int], list[bytes]] = {}  # of files with several names, by device and inode
         self.complete = True
         self._bytes_left = MAX_BYTES
 
@@ -37,15 +40,36 @@ class _Harvest:
         if len(self.nodes) >= MAX_NODES:
             self.complete = False
             raise _BoundReachedError
-        self.nodes[path.decode("utf-8", "backslashreplace")] = node
+        key = _key(path)
+        if key in self.nodes:  # two names that look the same once escaped
+            self.leave_out(path)
+            return
+        self.nodes[key] = node
+        if key.encode("utf-8") != path:
+            self.raw[key] = path
 
-    def take(self, size: int) -> bool:
+    def leave_out(self, path: bytes) -> None:
+        """Note that something differs here that can't be told."""
+        self.left_out.append(_key(path))
+
+    def take(self, path: bytes, size: int) -> bool:
         """Whether a file of this size still fits."""
         if size > self._bytes_left:
             self.complete = False
+            self.leave_out(path)
             return False
         self._bytes_left -= size
         return True
+
+    def changes(self) -> Changes:
+        """All that was noted."""
+        groups = [tuple(map(_key, names)) for names in self.names.values()]
+        same = tuple(group for group in groups if len(group) > 1 and any(key in self.nodes for key in group))
+        return Changes(nodes=self.nodes, complete=self.complete, raw=self.raw, same=same, left_out=tuple(self.left_out))
+
+
+def _key(path: bytes) -> str:
+    return path.decode("utf-8", "backslashreplace")
 
 
 def harvest(layers: Sequence[Layer]) -> Changes:
@@ -64,7 +88,7 @@ def harvest(layers: Sequence[Layer]) -> Changes:
                 initial.close()
     except _BoundReachedError:
         found.complete = False
-    return Changes(nodes=found.nodes, complete=found.complete)
+    return found.changes()
 
 
 class _Before(NamedTuple):
@@ -209,7 +233,9 @@ class _Walk:
         elif stat.S_ISLNK(status.st_mode):
             target = os.readlink(name, dir_fd=here)
             if before is None or not stat.S_ISLNK(before.mode) or self._initial.target(before, relative) != target:
-                self._found.note(path, Link(target=target.decode("utf-8", "backslashreplace")))
+                self._found.note(path, Link(target=_key(target)))
+                if _key(target).encode() != target:
+                    self._found.leave_out(path)
         elif stat.S_ISREG(status.st_mode):
             self._note_file(here, name, relative, before)
         elif before is None or stat.S_IFMT(before.mode) != stat.S_IFMT(status.st_mode):
@@ -240,11 +266,13 @@ class _Walk:
             if not stat.S_ISREG(status.st_mode):
                 return
             mode, size = stat.S_IMODE(status.st_mode), status.st_size
+            if status.st_nlink > 1:
+                self._found.names.setdefault((status.st_dev, status.st_ino), []).append(self._path(relative))
             if before is not None and before.mode == status.st_mode and before.size == size:
                 if self._initial.equals(before, relative, fd):
                     return
                 os.lseek(fd, 0, os.SEEK_SET)
-            if not self._found.take(size):
+            if not self._found.take(self._path(relative), size):
                 return
             data = _read(fd, size)
         self._found.note(self._path(relative), File(data=data, mode=mode))

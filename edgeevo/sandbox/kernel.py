@@ -16,6 +16,8 @@ CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 RESOLVE_NO_XDEV, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH, RESOLVE_IN_ROOT = 1, 2, 4, 8, 16
 SAFE_RESOLVE = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS
+RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
+IN_OPEN, IN_ONESHOT, IN_CLOEXEC, IN_NONBLOCK, IN_Q_OVERFLOW = 0x20, 1 << 31, os.O_CLOEXEC, os.O_NONBLOCK, 0x4000
 _OPENAT2 = 437  # the same on every architecture, as for all calls since 5.0
 _PIVOT_ROOT = {"x86_64": 155}.get(platform.machine(), 41)  # 41 in the generic table: aarch64, riscv64
 
@@ -70,3 +72,24 @@ def open_beneath(directory_fd: int, path: bytes, flags: int, *, resolve: int = S
     how = struct.pack("=QQQ", flags | os.O_CLOEXEC, mode, resolve)
     result = _libc.syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(directory_fd), path, how, ctypes.c_size_t(len(how)))
     return _check(result, f"openat2 of {path!r}")
+
+
+def rename(old_fd: int, old: bytes, new_fd: int, new: bytes, flags: int) -> None:
+    """renameat2(2): RENAME_NOREPLACE never replaces, RENAME_EXCHANGE swaps two names in one step."""
+    result = _libc.renameat2(ctypes.c_int(old_fd), old, ctypes.c_int(new_fd), new, ctypes.c_uint(flags))
+    _check(result, f"rename of {old!r} to {new!r}")
+
+
+def sync_filesystem(fd: int) -> None:
+    """syncfs(2): everything that was written to the file system of `fd` is durable."""
+    _check(_libc.syncfs(ctypes.c_int(fd)), "syncfs")
+
+
+def inotify() -> int:
+    """inotify_init1(2): a descriptor that events are read from, never waiting."""
+    return _check(_libc.inotify_init1(ctypes.c_int(IN_CLOEXEC | IN_NONBLOCK)), "inotify_init1")
+
+
+def inotify_watch(fd: int, path: str, mask: int) -> int:
+    """inotify_add_watch(2): gives the number that events of `path` carry."""
+    return _check(_libc.inotify_add_watch(ctypes.c_int(fd), os.fsencode(path), ctypes.c_uint32(mask)), f"watch on {path}")

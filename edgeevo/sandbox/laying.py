@@ -22,14 +22,15 @@ def lay_changes(changes: Changes, layers: Sequence[tuple[str, str]]) -> None:
     if not changes.complete:
         raise SandboxError("incomplete changes can't be laid on a view", hint="raise the bounds, or judge without a second sandbox")
     try:
-        for path in sorted(changes.nodes):
-            _remove(path, changes.nodes[path], layers)
-        made = [(path, node) for path, node in sorted(changes.nodes.items()) if node is not None]
+        nodes = {os.fsdecode(changes.raw.get(path, path.encode())): node for path, node in changes.nodes.items()}
+        for path in sorted(nodes):
+            _remove(path, nodes[path], layers)
+        made = [(path, node) for path, node in sorted(nodes.items()) if node is not None]
         for path, node in made:
             _create(path, node, layers)
         for path, node in reversed(made):  # modes last and children first: a mode may forbid entering
             if isinstance(node, Directory):
-                parent, name = _parent(path, layers)
+                parent, name = parent_of(path, layers)
                 os.chmod(name, node.mode & 0o1777, dir_fd=parent)
                 os.close(parent)
     except (OSError, UnicodeEncodeError) as error:
@@ -38,7 +39,7 @@ def lay_changes(changes: Changes, layers: Sequence[tuple[str, str]]) -> None:
         ) from error
 
 
-def _parent(path: str, layers: Sequence[tuple[str, str]]) -> tuple[int, str]:
+def parent_of(path: str, layers: Sequence[tuple[str, str]]) -> tuple[int, str]:
     """Descriptor of the directory that holds `path`, opened without following links, and the last part of the name."""
     prefix, merged = next((prefix, merged) for prefix, merged in reversed(layers) if path.startswith(prefix + "/"))
     root = os.open(merged, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -52,7 +53,7 @@ def _parent(path: str, layers: Sequence[tuple[str, str]]) -> tuple[int, str]:
 
 def _remove(path: str, node: Node | None, layers: Sequence[tuple[str, str]]) -> None:
     try:
-        parent, name = _parent(path, layers)
+        parent, name = parent_of(path, layers)
     except (FileNotFoundError, NotADirectoryError):
         return  # it went with its parent, or is yet to be made
     try:
@@ -68,7 +69,7 @@ def _remove(path: str, node: Node | None, layers: Sequence[tuple[str, str]]) -> 
 
 
 def _create(path: str, node: Node, layers: Sequence[tuple[str, str]]) -> None:
-    parent, name = _parent(path, layers)
+    parent, name = parent_of(path, layers)
     try:
         match node:
             case Directory():

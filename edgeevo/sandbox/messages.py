@@ -51,13 +51,19 @@ class Harvest(Value, tag="harvest"):
     box: int
 
 
+class AskOpened(Value, tag="ask_opened"):
+    """Ask which of the files that were laid on a view have been opened since."""
+
+    box: int
+
+
 class Close(Value, tag="close"):
     """Kill what runs in a box and unmount it."""
 
     box: int
 
 
-Body = Open | OpenState | OpenDirectory | Run | Harvest | Close
+Body = Open | OpenState | OpenDirectory | Run | Harvest | AskOpened | Close
 
 
 class Call(Value):
@@ -89,6 +95,12 @@ class Harvested(Value, tag="harvested"):
     changes: Changes
 
 
+class WereOpened(Value, tag="were_opened"):
+    """Paths as in Changes; None: it isn't known."""
+
+    paths: tuple[str, ...] | None
+
+
 class Closed(Value, tag="closed"):
     """The box is gone."""
 
@@ -106,7 +118,7 @@ class Ready(Value, tag="ready"):
     abilities: Abilities
 
 
-Reply = Opened | Unknown | Ran | Harvested | Closed | Failed | Ready
+Reply = Opened | Unknown | Ran | Harvested | WereOpened | Closed | Failed | Ready
 
 
 class Answer(Value):

@@ -103,6 +103,9 @@ class Runner:
                 if box.running:
                     return m.Failed(message="changes can't be read while a command runs in the box", hint="wait for the command")
                 return m.Harvested(changes=harvest(box.layers))
+            case m.AskOpened(box=handle):
+                opens = self._box(handle).opens
+                return m.WereOpened(paths=opens.paths() if opens else ())
             case m.Close(box=handle):
                 self._close(handle)
                 return m.Closed()

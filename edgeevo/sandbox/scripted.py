@@ -32,6 +32,10 @@ class ScriptedBox:
             raise SandboxError("the box is closed", hint="open a new one")
         return self._changes
 
+    def opened(self) -> frozenset[str] | None:
+        """Nothing was looked at."""
+        return frozenset()
+
     def close(self) -> None:
         """Mark the box as closed."""
         self.closed = True

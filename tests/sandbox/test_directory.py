@@ -139,3 +139,38 @@ def test_a_runner_for_a_directory_ends_with_its_box(sandbox, project):
     assert set(descendants(os.getpid())) - before
     box.close()
     assert settled(lambda: not set(descendants(os.getpid())) - before)
+
+
+def test_names_of_one_file_are_told(sandbox, project):
+    """A hard link that the agent made is in the result as such, also to a file that did not change."""
+    with sandbox.open_directory(project) as box:
+        box.run("ln a again; echo x > new; ln new other")
+        assert box.changes().same == ((f"{project}/a", f"{project}/again"), (f"{project}/new", f"{project}/other"))
+
+
+def test_names_that_are_no_utf8_keep_their_bytes(sandbox, project):
+    """The bytes of such a path are in the result, and the next view has a file of exactly that name."""
+    with sandbox.open_directory(project) as box:
+        box.run("echo x > $(printf 'q\\377')")
+        changes = box.changes()
+    assert changes.raw == {f"{project}/q\\xff": os.fsencode(project) + b"/q\xff"}
+    with sandbox.open_directory(project, changes=changes) as again:
+        assert again.run("cat q$(printf '\\377')").stdout == b"x\n"
+
+
+def test_what_is_too_large_to_be_read_is_named(sandbox, project):
+    """A file beyond the bound makes the result incomplete and is left out by name."""
+    with sandbox.open_directory(project) as box:
+        box.run("head -c 17M /dev/zero > big")
+        changes = box.changes()
+    assert (changes.complete, changes.left_out) == (False, (f"{project}/big",))
+
+
+def test_a_view_knows_which_laid_files_were_opened(sandbox, project):
+    """Run, sourced and read files are told; files that were only looked at are not."""
+    with sandbox.open_directory(project) as box:
+        box.run("echo : > sourced; printf '#!/bin/sh\n' > run; chmod 755 run; echo x > read; echo x > seen")
+        changes = box.changes()
+    with sandbox.open_directory(project, read_only=True, changes=changes) as again:
+        again.run(". ./sourced; ./run; cat read; test -e seen; ls")
+        assert again.opened() == {f"{project}/{name}" for name in ("sourced", "run", "read")}
