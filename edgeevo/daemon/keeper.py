@@ -252,10 +252,13 @@ class Keeper:
         self.problem = f"{owner.id}: {brief(error)}"
         wait = STORE_RETRY_SECONDS if stored else min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (failures - 1))
         self.retry_at = self._wall() + wait
-        if not given_up and owner.cause != "window":
+        again = not given_up and owner.cause != "window"
+        if again:
             self._again = owner.id
         with contextlib.suppress(StoreError):
-            self._store.finish(owner.id, "failed" if given_up else "interrupted", reason=brief(error), now=self._wall(), failures=failures)
+            # What is tried again by itself counts as running: a daemon that is killed meanwhile goes on with it when it starts.
+            status = "failed" if given_up else "running" if again else "interrupted"
+            self._store.finish(owner.id, status, reason=brief(error), now=self._wall(), failures=failures)
             self._store.note("store" if stored else "worker", f"{owner.id}: {error}", self._wall())
         if given_up:
             self._say(Finished(ok=False, text=f"{owner.id} failed {failures} times: {brief(error)}", owner=owner.id))

@@ -135,8 +135,11 @@ class Store:
         return owner
 
     def finish(self, owner: str, status: str, *, reason: str, now: float, failures: int = 0) -> None:
-        """Say how it stands: ended, failed, stopped (will not go on), or interrupted (will). `failures`: in a row, without progress."""
-        ended = None if status == "interrupted" else now
+        """Say how it stands: ended, failed, stopped (will not go on), interrupted (will, in a window) or running (at once, after a start).
+
+        `failures`: in a row, without progress.
+        """
+        ended = None if status in RUNNING else now
         with self._transaction() as db:
             db.execute(
                 "update owners set status = ?, reason = ?, ended_at = ?, failures = ? where id = ?",

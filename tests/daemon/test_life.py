@@ -186,6 +186,23 @@ def test_a_killed_night_is_tried_again_and_ends_the_same(box) -> None:
     assert [seq for seq, _, _ in recorded(box)] == list(range(1, EVENTS + 1))
 
 
+def test_a_commanded_night_goes_on_although_worker_and_daemon_died(box) -> None:
+    """SIGKILL of the night, then of the daemon before its next try: the next start goes on with the night at once."""
+    box.start("night.rehearsal_seconds=3")
+    calls = box.follow_in_background(NightAsked())
+    box.wait(lambda status: status.working_on == "night-1")
+    for pid in children(box.process.pid):
+        os.kill(pid, signal.SIGKILL)
+    while not box.rows("select 1 from owners where failures > 0"):
+        time.sleep(0.01)
+    box.kill()
+    calls.join(5)
+    box.start()
+    box.wait(lambda status: status.last_night != "")
+    assert box.rows("select id, status from owners") == [("night-1", "ended")]
+    assert [seq for seq, _, _ in recorded(box)] == list(range(1, EVENTS + 1))
+
+
 def test_stop_keeps_what_was_recorded_for_a_later_night(box) -> None:
     """Stopping a night interrupts it; asking for a night again goes on with the same one."""
     box.start("night.rehearsal_seconds=3")
