@@ -41,7 +41,10 @@ def outcome(task: Task, episode: Episode) -> Outcome:
 
 
 def sit(policy: Policy, tasks: Sequence[Task], split: Split, sandbox: Sandbox, past: Iterable[Event] = ()) -> Iterator[Evaluated]:
-    """Play every task once with `policy`; parts that `past` already holds for this policy and set are not played again."""
+    """Play every task once with `policy`; parts that `past` already holds for this policy and set are not played again.
+
+    An attempt that the box and not the policy ended (BROKEN) is played once more, alone, before it counts as broken.
+    """
     name = set_id(tasks)
     done = {e.part for e in past if isinstance(e, Evaluated) and e.set_id == name and e.policy_id == policy.id}
     for part in range(0, len(tasks), PART_TASKS):
@@ -51,6 +54,9 @@ def sit(policy: Policy, tasks: Sequence[Task], split: Split, sandbox: Sandbox, p
         chunk = tasks[part : part + PART_TASKS]
         attempts = [Attempt(task=task, seed=derive_seed("sit", name, task.id)) for task in chunk]
         episodes = play(policy, attempts, sandbox)
+        for place, episode in enumerate(episodes):
+            if episode.ending is Ending.BROKEN:
+                episodes[place] = play(policy, [attempts[place]], sandbox)[0]
         outcomes = tuple(outcome(t, e) for t, e in zip(chunk, episodes, strict=True))
         yield Evaluated(set_id=name, split=split, policy_id=policy.id, part=number, outcomes=outcomes, tasks=tuple(chunk))
 

@@ -83,6 +83,20 @@ def test_broken_episodes_are_left_out() -> None:
     assert parts[0].outcomes[3].ending is Ending.BROKEN
 
 
+def test_what_broke_once_is_played_again_alone() -> None:
+    """A sandbox that fails for a moment costs no pair: the second attempt counts."""
+    broken = ["say 3"]
+
+    def once(command: str) -> CommandResult:
+        if command in broken:
+            broken.remove(command)
+            raise SandboxError("broke", hint="none")
+        return CommandResult(command=command, exit_code=0, stdout=command.encode())
+
+    (part,) = exam.sit(knows(1, 3), tasks(16), Split.EXAM, ScriptedSandbox(once))
+    assert [place for place, outcome in enumerate(part.outcomes) if outcome.passed] == [1, 3]
+
+
 def test_outcomes_are_of_one_policy_on_one_set() -> None:
     """Outcomes are looked up by both, so that two policies are compared on the same tasks."""
     one, other = knows(1), knows(2)
