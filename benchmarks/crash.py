@@ -2,8 +2,8 @@
 
     python benchmarks/crash.py [--quick] [--json FILE]
 
-SIGKILL hits the daemon after every event that it recorded, and then, in another run, the daemon, the night, the trainer or the model
-worker at random instants. Counted are recorded events that were lost or changed, processes and mounts left behind, and decisions that
+SIGKILL hits the daemon after every event that it recorded, then, each in a night of its own, the night, the trainer and the model worker
+wherever they run after an event, and last any of them at random instants. Counted are recorded events that were lost or changed, processes and mounts left behind, and decisions that
 differ from those of the undisturbed night. Needs the model in .cache/models (`make setup` puts it there).
 """
 
@@ -33,6 +33,7 @@ from edgeevo.store.figures import wilson
 ROOT = Path(__file__).resolve().parents[1]
 NIGHT_SECONDS = 900
 GONE_SECONDS = 10
+FAMILY = ("edgeevo.night", "edgeevo.learning.trainer", "edgeevo.agent.serve")  # below the daemon
 KILLS, KILLS_QUICK = 20, 4
 NIGHTS = 4  # disturbed at event boundaries: each meets those that the ones before missed
 CONFIG = """
@@ -99,7 +100,7 @@ class Box:
                 words = " ".join(child.cmdline())
             except psutil.Error:
                 continue
-            for name in ("edgeevo.night", "edgeevo.learning.trainer", "edgeevo.agent.serve"):
+            for name in FAMILY:
                 if name in words:
                     found.setdefault(name, []).append(child.pid)
             found.setdefault("all", []).append(child.pid)
@@ -138,6 +139,9 @@ class Box:
             return
 
 
+Disturb = Callable[[Box, list[int]], None]
+
+
 def decisions(events: list[tuple[int, str, bytes]]) -> list[Any]:
     """What was decided: environments, examples, outcomes and the judgement, without times and losses."""
     out: list[Any] = []
@@ -154,7 +158,7 @@ def decisions(events: list[tuple[int, str, bytes]]) -> list[Any]:
     return out
 
 
-def run(state: Path, disturb: Callable[[Box, list[int]], None], kills: list[int]) -> tuple[Box, int]:
+def run(state: Path, disturb: Disturb, kills: list[int]) -> tuple[Box, int]:
     """One night; `disturb(box, kills)` may kill and adds to `kills`. Returns the box, and how many recorded events changed or went."""
     box, lost = Box(state), 0
     box.start()
@@ -178,21 +182,24 @@ def run(state: Path, disturb: Callable[[Box, list[int]], None], kills: list[int]
     return box, lost
 
 
-def at_every_event(box: Box, kills: list[int]) -> None:
-    """Kill the daemon once for each number of recorded events that wasn't met before."""
-    if box.daemon is None or not box.count() or box.count() in kills:
-        return
-    box.daemon.send_signal(signal.SIGSTOP)  # so that no event is recorded between the count and the kill
-    time.sleep(0.01)
-    count = box.count()
-    if count in kills:
+def at_every_event(victim: str) -> Disturb:
+    """Kill `victim` once for each number of recorded events that wasn't met before."""
+
+    def disturb(box: Box, kills: list[int]) -> None:
+        if box.daemon is None or not box.count() or box.count() in kills:
+            return
+        box.daemon.send_signal(signal.SIGSTOP)  # so that no event is recorded between the count and the kill
+        time.sleep(0.01)
+        count, pids = box.count(), box.family().get(victim, [])
+        if count not in kills and pids:
+            kills.append(count)
+            box.kill(pids[0])
         box.daemon.send_signal(signal.SIGCONT)
-        return
-    kills.append(count)
-    box.kill(box.daemon.pid)
+
+    return disturb
 
 
-def at_random(total: int) -> Callable[[Box, list[int]], None]:
+def at_random(total: int) -> Disturb:
     """Kill one of the family now and then, `total` times."""
     dice = random.Random(20)
     due = [time.monotonic() + dice.uniform(0.5, 6)]
@@ -225,9 +232,11 @@ def main() -> None:
         calm, _ = run(Path(folder) / "calm", lambda _box, _kills: None, [])
         wanted, total = decisions(calm.recorded()), len(calm.recorded())
         met: list[int] = []  # numbers of recorded events at which a kill hit
-        plans = [("at random", at_random(KILLS_QUICK if options.quick else KILLS), [])]
+        plans: list[tuple[str, Disturb, list[int]]] = [("at random", at_random(KILLS_QUICK if options.quick else KILLS), [])]
         if not options.quick:
-            plans = [(f"at every event, night {n + 1}", at_every_event, met) for n in range(NIGHTS)] + plans
+            again = [(f"daemon at every event, night {n + 1}", at_every_event("daemon"), met) for n in range(NIGHTS)]
+            others = [(f"{name} at every event", at_every_event(name), []) for name in FAMILY]
+            plans = [*again, *others, *plans]
         for number, (name, disturb, kills) in enumerate(plans):
             if kills is met and len(met) >= total - 1:
                 continue  # behind the last one nothing is left to do
