@@ -3,8 +3,9 @@
     python benchmarks/crash.py [--quick] [--json FILE]
 
 SIGKILL hits the daemon after every event that it recorded, then, each in a night of its own, the night, the trainer and the model worker
-wherever they run after an event, and last any of them at random instants. Counted are recorded events that were lost or changed, processes and mounts left behind, and decisions that
-differ from those of the undisturbed night. Needs the model in .cache/models (`make setup` puts it there).
+wherever they run after an event, and last any of them at random instants. Counted are recorded events that were lost or changed,
+processes and mounts left behind, and decisions that differ from those of the undisturbed night. Needs the model in .cache/models
+(`make setup` puts it there).
 """
 
 from __future__ import annotations
