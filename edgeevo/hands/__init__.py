@@ -1,0 +1,151 @@
+"""Hands: write an agent's changes back to a real directory, and take them back again, whatever happens in between.
+
+    with before(directory) as seen:                     # what is there before the agent is shown a view of it
+        changes = ...                                   # what the agent did to its view
+        apply(seen, changes, ledger)  ->  Journal       # RefusedError names each thing that can't be written back; then nothing was
+    undo(ledger, run) / resume(ledger, run)             # from any process of the same user
+
+All of this runs in the caller's process, as the caller. Nothing follows a link; every name goes from old to new in one step of the kernel;
+the journal with both states is durable before the first of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from edgeevo.domain import Changes
+from edgeevo.errors import EdgeevoError, RefusedError
+from edgeevo.hands.ledger import MAX_UNDO_BYTES, Journal, Ledger, Mark, home
+from edgeevo.hands.place import Place, Seen, look_around
+from edgeevo.hands.plan import Plan, inside, plan
+from edgeevo.hands.stepping import Before, Count, KillAt, go_on
+from edgeevo.hands.transfer import Transfer
+
+__all__ = [
+    "MAX_UNDO_BYTES", "Before", "Count", "Journal", "KillAt", "Ledger", "Plan", "Seen", "apply", "before", "go_on", "home", "refusals",
+    "resume", "undo",
+]  # fmt: skip
+MAX_NAMED = 8
+
+
+def before(directory: str) -> Seen:
+    """Everything in a directory before the agent works on it. RefusedError for what can't be worked on."""
+    place = Place(os.fsencode(directory))
+    try:
+        return look_around(place)
+    finally:
+        place.close()
+
+
+def refusals(seen: Seen, changes: Changes) -> str:
+    """Why these changes could not be written back now; empty when they could."""
+    place = Place(seen.directory)
+    try:
+        plan(place, seen, changes)
+    except RefusedError as error:
+        return str(error)
+    finally:
+        place.close()
+    return ""
+
+
+def apply(seen: Seen, changes: Changes, ledger: Ledger, *, instruction: str = "", step: Before = go_on) -> Journal | None:
+    """Write the changes back; gives the journal, or None when there was nothing to write.
+
+    RefusedError when something can't be written back: then nothing was, or what was has been put back. A process that is killed leaves a
+    journal for `undo` and `resume`.
+    """
+    place = Place(seen.directory)
+    try:
+        with ledger.locked():
+            _refuse_unfinished(ledger, place)
+            planned = plan(place, seen, changes)
+            if not planned.steps and all(parent.mode_before == parent.mode_after for parent in planned.parents):
+                return None
+            journal = ledger.record(place, planned, inside(changes, place.directory), instruction)
+            transfer = Transfer(ledger, journal, step)
+            try:
+                _forwards(ledger, journal, transfer)
+            finally:
+                transfer.close()
+            return journal
+    finally:
+        place.close()
+
+
+def resume(ledger: Ledger, run: str | None = None, *, step: Before = go_on) -> Journal:
+    """Finish an application that was broken off; RefusedError when there is none, or the directory was changed meanwhile."""
+    with ledger.locked():
+        journal = ledger.journal(run)
+        phase = ledger.mark(journal.id).phase
+        if phase != "applying":
+            raise RefusedError(f"run {journal.id} is {phase}: there is nothing to finish", hint="`edgeevo undo` finishes an undoing")
+        transfer = Transfer(ledger, journal, step)
+        try:
+            _refuse_misfits(transfer.misfits(forwards=True, begun=True))
+            _forwards(ledger, journal, transfer)
+        finally:
+            transfer.close()
+        return journal
+
+
+def undo(ledger: Ledger, run: str | None = None, *, step: Before = go_on) -> Journal:
+    """Give a directory back its original, bit for bit; RefusedError when what was written is not there any more as it was."""
+    with ledger.locked():
+        journal = ledger.journal(run)
+        mark = ledger.mark(journal.id)
+        if mark.phase == "undone":
+            raise RefusedError(f"run {journal.id} is undone already", hint="`edgeevo undo` without a run takes the last one that isn't")
+        transfer = Transfer(ledger, journal, step)
+        try:
+            _refuse_misfits(transfer.misfits(forwards=False, begun=mark.phase != "applied"))
+            used = mark.used or tuple(path for path, at in transfer.times_ns().items() if mark.times_ns.get(path, at) != at)
+            ledger.set_mark(journal.id, Mark(phase="undoing", used=used))
+            transfer.carry_out(forwards=False, keep_times=frozenset(used))
+            _undone(ledger, journal)
+        finally:
+            transfer.close()
+        return journal
+
+
+def _forwards(ledger: Ledger, journal: Journal, transfer: Transfer) -> None:
+    ledger.set_mark(journal.id, Mark(phase="applying"))
+    try:
+        transfer.carry_out(forwards=True)
+    except (OSError, EdgeevoError) as error:
+        try:
+            transfer.carry_out(forwards=False, lenient=True)
+        except (OSError, EdgeevoError) as second:
+            raise RefusedError(
+                f"writing back broke off ({error}), and what was written could not be put back ({second})",
+                hint=f"when that is cured, `edgeevo undo {journal.id}` puts it back",
+            ) from error
+        _undone(ledger, journal)
+        hint = error.hint if isinstance(error, EdgeevoError) else "the diff shows what would have been done"
+        raise RefusedError(f"nothing was written back: {error}", hint=hint) from error
+    ledger.set_mark(journal.id, Mark(phase="applied", times_ns=transfer.times_ns()))
+
+
+def _undone(ledger: Ledger, journal: Journal) -> None:
+    ledger.set_mark(journal.id, Mark(phase="undone"))
+    ledger.drop_contents(journal.id)
+
+
+def _refuse_misfits(found: Sequence[str]) -> None:
+    if found:
+        more = f"; and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        raise RefusedError(
+            f"nothing was done: {'; '.join(found[:MAX_NAMED])}{more}", hint="move what is newer out of the way, then try again"
+        )
+
+
+def _refuse_unfinished(ledger: Ledger, place: Place) -> None:
+    status = os.fstat(place.fd)
+    for run in ledger.ids():
+        phase = ledger.mark(run).phase
+        if phase in ("applying", "undoing"):
+            journal = ledger.journal(run)
+            if (journal.device, journal.inode) == (status.st_dev, status.st_ino):
+                word = "`edgeevo resume-apply` or `edgeevo undo`" if phase == "applying" else "`edgeevo undo`"
+                raise RefusedError(f"run {run} on the same directory was broken off", hint=f"{word} finishes it")

@@ -1,0 +1,227 @@
+"""Where a run's journal and both states of everything that it touches are kept until it is undone or forgotten.
+
+    STATE/undo/ID/journal    what is to be done, complete before the first change    STATE/undo/ID/old, new    contents, by step
+    STATE/undo/ID/phase      applying, applied, undoing or undone                    STATE/undo/lock           one writer at a time
+
+All of it belongs to the caller, mode 0700, and takes at most `max_bytes`. A record is made under another name, and renamed when it is
+durable.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from edgeevo.domain import File, Node, Value
+from edgeevo.errors import RefusedError
+from edgeevo.hands.place import Place, copy_content, digest_of, meta_of, shown
+from edgeevo.hands.plan import Parent, Plan, Step
+from edgeevo.hands.stepping import Before, go_on
+from edgeevo.sandbox import kernel
+
+MAX_UNDO_BYTES = 1 << 30
+ENTRY_BYTES = 4096  # what the smallest file takes
+ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
+
+Phase = Literal["applying", "applied", "undoing", "undone"]
+
+
+class Journal(Value):
+    """A run's work on one directory, told so that another process can finish or undo it."""
+
+    id: str
+    instruction: str
+    directory: bytes
+    device: int
+    inode: int
+    steps: tuple[Step, ...]
+    parents: tuple[Parent, ...]
+    anchors: dict[int, tuple[bytes, tuple[int, ...]]]
+
+
+class Mark(Value):
+    """How far a run is; once applied, when its directories were last changed by us; while undoing, which were changed by others since."""
+
+    phase: Phase
+    times_ns: dict[bytes, int] = msgspec.field(default_factory=dict)
+    used: tuple[bytes, ...] = ()
+
+
+def home(environ: Mapping[str, str] = os.environ) -> Path:
+    """The caller's own place for these records."""
+    state = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME") or Path.home()) / ".local/state")
+    return Path(state) / "edgeevo" / "undo"
+
+
+class Ledger:
+    """The records below one directory; RefusedError when it isn't private to us."""
+
+    def __init__(self, place: Path, *, max_bytes: int = MAX_UNDO_BYTES, step: Before = go_on) -> None:
+        self.place, self._max_bytes, self._step = place, max_bytes, step
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        status = place.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+            raise RefusedError(
+                f"{place} is not a directory that only you can enter", hint=f"move it away, or `chmod 700` it if it is yours: {place}"
+            )
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """While this is held nobody else applies or undoes with the same records."""
+        fd = os.open(self.place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            begun = [self.place / run for run in self.ids() if not (self.place / run / "phase").exists()]
+            for half in (*self.place.glob("*.part"), *begun):  # whoever made it is dead, for we hold the lock, and has changed nothing
+                shutil.rmtree(half)
+            yield
+        finally:
+            os.close(fd)
+
+    def ids(self) -> list[str]:
+        """All runs, oldest first."""
+        return sorted(each.name for each in self.place.iterdir() if ID.fullmatch(each.name))
+
+    def journal(self, run: str | None) -> Journal:
+        """The record of a run: by its id or the first characters of it, None for the last one that is not undone. RefusedError if none."""
+        known = [each for each in self.ids() if self.mark(each).phase != "undone"] if run is None else self.ids()
+        found = known[-1:] if run is None else [each for each in known if each.startswith(run)]
+        if len(found) != 1:
+            listed = ", ".join(f"{each} ({self.mark(each).phase})" for each in self.ids()[-5:]) or "none"
+            what = "nothing was written back that could be undone" if run is None else f"no single run starts with {run!r}"
+            raise RefusedError(f"{what}; known are: {listed}", hint="`edgeevo run --apply` prints the run's id")
+        return msgspec.json.decode((self.place / found[0] / "journal").read_bytes(), type=Journal)
+
+    def mark(self, run: str) -> Mark:
+        """How far a run is; a record without a mark has not touched anything."""
+        try:
+            return msgspec.json.decode((self.place / run / "phase").read_bytes(), type=Mark)
+        except FileNotFoundError:
+            return Mark(phase="undone")
+
+    def set_mark(self, run: str, mark: Mark) -> None:
+        """Durable when this returns."""
+        self._step(f"mark {mark.phase}")
+        _write_durably(self.place / run / "phase", msgspec.json.encode(mark))
+
+    def content(self, run: str, which: str, index: int) -> int:
+        """A descriptor of a stored content, to be read."""
+        return os.open(self.place / run / which / str(index), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+    def forget(self, run: str) -> None:
+        """Remove a record; the directory stays as it is."""
+        shutil.rmtree(self.place / run)
+
+    def drop_contents(self, run: str) -> None:
+        """What is undone needs its contents no more."""
+        for which in ("old", "new"):
+            shutil.rmtree(self.place / run / which, ignore_errors=True)
+
+    def record(self, place: Place, plan: Plan, nodes: Mapping[bytes, Node | None], instruction: str) -> Journal:
+        """Store both states of every step and the journal, durably. RefusedError when that takes more than the bound, or a file changed."""
+        self._refuse_too_much(plan)
+        run = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(4)}"
+        half = self.place / f"{run}.part"
+        self._step("begin the record")
+        half.mkdir(mode=0o700)
+        try:
+            for which in ("old", "new"):
+                (half / which).mkdir(mode=0o700)
+            steps = tuple(_store(place, half, index, step, nodes.get(step.path)) for index, step in enumerate(plan.steps))
+            status = os.fstat(place.fd)
+            journal = Journal(
+                id=run,
+                instruction=instruction,
+                directory=place.directory,
+                device=status.st_dev,
+                inode=status.st_ino,
+                steps=steps,
+                parents=plan.parents,
+                anchors=plan.anchors,
+            )
+            self._step("write the journal")
+            (half / "journal").write_bytes(msgspec.json.encode(journal))
+            fd = os.open(half, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                kernel.sync_filesystem(fd)
+            finally:
+                os.close(fd)
+            self._step("name the record")
+            os.rename(half, self.place / run)
+            _sync_directory(self.place)
+        except OSError as error:
+            shutil.rmtree(half, ignore_errors=True)
+            raise RefusedError(f"the record for undoing can't be written: {error}", hint="make room in your state directory") from error
+        except BaseException:
+            shutil.rmtree(half, ignore_errors=True)
+            raise
+        return journal
+
+    def _refuse_too_much(self, plan: Plan) -> None:
+        held = sum(status.st_blocks * 512 for path in self.place.rglob("*") if stat.S_ISREG((status := path.lstat()).st_mode))
+        sizes = {step.path: sum(ENTRY_BYTES + _stored_bytes(step, which) for which in ("before", "after")) for step in plan.steps}
+        if held + sum(sizes.values()) > self._max_bytes:
+            largest = max(sizes, key=lambda path: sizes[path])
+            raise RefusedError(
+                f"undoing would need {sum(sizes.values())} bytes beside the {held} in {self.place}, more than {self._max_bytes} "
+                f"(the largest: {shown(largest)})",
+                hint="raise --max-undo-bytes, or let older runs go with `edgeevo undo --forget RUN`",
+            )
+
+
+def _stored_bytes(step: Step, which: str) -> int:
+    entry = step.before if which == "before" else step.after
+    if entry is None or entry.kind != "file":
+        return 0
+    return entry.allocated_bytes if entry.sparse and which == "before" else entry.size
+
+
+def _store(place: Place, half: Path, index: int, step: Step, node: Node | None) -> Step:
+    """Store the contents of one step; gives the step with their hashes."""
+    before, after = step.before, step.after
+    if before is not None and before.kind == "file":
+        source = place.open(step.path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            with (half / "old" / str(index)).open("xb") as target:
+                digest = copy_content(source, target.fileno(), sparse=before.sparse)
+            if meta_of(os.fstat(source)).identity != before.identity:
+                raise RefusedError(f"nothing was written back: {shown(step.path)} was changed meanwhile", hint="run the task again")
+        finally:
+            os.close(source)
+        before = msgspec.structs.replace(before, digest=digest)
+    if after is not None and isinstance(node, File):
+        with (half / "new" / str(index)).open("x+b") as target:
+            target.write(node.data)
+            target.flush()
+            after = msgspec.structs.replace(after, digest=digest_of(target.fileno()))
+    return Step(path=step.path, before=before, after=after)
+
+
+def _write_durably(path: Path, data: bytes) -> None:
+    """Replace a small file: complete and durable, or as it was."""
+    new = path.with_name(path.name + ".new")
+    with new.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(new, path)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,316 @@
+"""Carry out a journal, forwards or backwards: each name goes from one state to the other in one step that the kernel does not divide.
+
+New files are prepared whole in `.edgeevo-ID`, a directory of ours in the directory itself (so on its file system), and made durable; then
+each is renamed into its place, or exchanged with what was there. What was displaced lies in `.edgeevo-ID` until all is durable. Every
+step looks first whether it is done already, so the work can be begun again after a kill at any point, in either direction.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from edgeevo.errors import RefusedError
+from edgeevo.hands.ledger import Journal, Ledger
+from edgeevo.hands.place import Meta, Place, copy_content, digest_of, meta_of, shown
+from edgeevo.hands.plan import KEPT_SECURITY, Entry
+from edgeevo.hands.stepping import Before, go_on
+from edgeevo.sandbox import kernel
+
+STAGING = ".edgeevo-"
+
+
+class Move(NamedTuple):
+    """One step in the direction of the work."""
+
+    number: int
+    path: bytes
+    before: Entry | None
+    after: Entry | None
+
+
+class Transfer:
+    """A journal and the open directory that it is about; RefusedError when that is not the same directory any more."""
+
+    def __init__(self, ledger: Ledger, journal: Journal, step: Before = go_on) -> None:
+        self._ledger, self._journal, self._step = ledger, journal, step
+        self._place = Place(journal.directory)
+        status = os.fstat(self._place.fd)
+        if (status.st_dev, status.st_ino) != (journal.device, journal.inode):
+            self._place.close()
+            raise RefusedError(
+                f"{shown(journal.directory)} is not the directory of run {journal.id} any more", hint="put that one back first"
+            )
+        self._staging_name = os.fsencode(STAGING + journal.id)
+        self._staging = -1
+        self._moves: list[Move] = []
+        self._which = ""
+        self._placed: dict[int, bytes] = {}
+        self._staged: dict[int, bytes] = {}
+
+    def close(self) -> None:
+        """Let the directory go."""
+        self._place.close()
+
+    def misfits(self, *, forwards: bool, begun: bool) -> list[str]:
+        """What stands in the way of the work: names in neither state (not begun: not in the first one), each with the reason."""
+        found = []
+        known = {step.path for step in self._journal.steps}
+        for move in self._direction(forwards=forwards):
+            now = self._place.look(move.path)
+            if not (self._is(move.path, now, move.before) or (begun and self._is(move.path, now, move.after))):
+                found.append(f"{shown(move.path)} was changed meanwhile")
+            elif now is not None and now.kind == "directory" and (move.after is None or move.after.kind != "directory"):
+                for name in self._place.names(move.path):
+                    if move.path + b"/" + name not in known:
+                        found.append(f"{shown(move.path + b'/' + name)} was made meanwhile")
+        return found
+
+    def times_ns(self) -> dict[bytes, int]:
+        """When the directories of the work were last changed."""
+        looked = {parent.path: self._place.look(parent.path) for parent in self._journal.parents}
+        return {path: meta.mtime_ns for path, meta in looked.items() if meta is not None}
+
+    def carry_out(self, *, forwards: bool, lenient: bool = False, keep_times: frozenset[bytes] = frozenset()) -> None:
+        """Bring every name to its other state; with `lenient` names that are in neither are left alone.
+
+        Backwards, directories get their old times, except those in `keep_times`. OSError and RefusedError may leave part of it undone.
+        """
+        self._moves = list(self._direction(forwards=forwards))
+        self._which = "new" if forwards else "old"
+        self._placed, self._staged = {}, {}
+        self._open_up()
+        self._open_staging()
+        try:
+            waiting = [move for move in self._moves if self._stage(move, lenient=lenient)]
+            self._sync("prepared files")
+            for move in waiting:
+                self._swap(move)
+            self._sync("new names")
+            for move in self._moves:
+                self._clear(move.number)
+        finally:
+            os.close(self._staging)
+        self._step("remove the staging directory")
+        os.rmdir(self._staging_name, dir_fd=self._place.fd)
+        self._settle(forwards=forwards, keep_times=keep_times)
+        self._sync("directories")
+
+    def _direction(self, *, forwards: bool) -> Iterator[Move]:
+        steps = list(enumerate(self._journal.steps))
+        if forwards:
+            yield from (Move(index, step.path, step.before, step.after) for index, step in steps)
+        else:
+            yield from (Move(index, step.path, step.after, step.before) for index, step in reversed(steps))
+
+    def _sync(self, what: str) -> None:
+        self._step(f"make durable: {what}")
+        kernel.sync_filesystem(self._place.fd)
+
+    # --- looking ---
+
+    def _is(self, path: bytes, now: Meta | None, entry: Entry | None) -> bool:
+        """Whether what is there is this state; a directory's mode is settled at the end and does not count."""
+        if now is None or entry is None:
+            return now is None and entry is None
+        if now.kind != entry.kind:
+            return False
+        if now.kind == "directory":
+            return True
+        if (now.uid, now.gid) != (entry.uid, entry.gid):
+            return False
+        if now.kind == "link":
+            return self._place.target(path) == entry.target
+        if (now.mode, now.size) != (entry.mode, entry.size):
+            return False
+        if entry.identity and now.identity == entry.identity:
+            return True
+        fd = self._place.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            return digest_of(fd) == entry.digest
+        finally:
+            os.close(fd)
+
+    # --- preparing ---
+
+    def _open_up(self) -> None:
+        """Directories of ours in which we may not write, for the time of the work."""
+        for parent in sorted(self._journal.parents, key=lambda each: each.path):
+            meta = self._place.look(parent.path)
+            if os.geteuid() and meta is not None and meta.kind == "directory" and meta.uid == os.geteuid() and meta.mode & 0o300 != 0o300:
+                self._step(f"open {shown(parent.path)} for writing")
+                self._chmod(parent.path, meta.mode | 0o700)
+
+    def _chmod(self, path: bytes, mode: int) -> None:
+        fd = self._place.open(path, os.O_PATH | os.O_DIRECTORY)
+        try:
+            os.chmod(f"/proc/self/fd/{fd}", mode)
+        finally:
+            os.close(fd)
+
+    def _open_staging(self) -> None:
+        self._step("make the staging directory")
+        with suppress(FileExistsError):
+            os.mkdir(self._staging_name, 0o700, dir_fd=self._place.fd)
+        self._staging = self._place.open(self._staging_name, os.O_RDONLY | os.O_DIRECTORY)
+        status = os.fstat(self._staging)
+        if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
+            os.close(self._staging)
+            raise RefusedError(f"{shown(self._staging_name)} is not a directory of ours", hint="remove it")
+
+    def _clear(self, index: int) -> None:
+        name = b"%d" % index
+        try:
+            mode = os.stat(name, dir_fd=self._staging, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return
+        self._step("remove what was displaced")
+        if stat.S_ISDIR(mode):
+            os.rmdir(name, dir_fd=self._staging)
+        else:
+            os.unlink(name, dir_fd=self._staging)
+
+    def _stage(self, move: Move, *, lenient: bool) -> bool:
+        """Prepare what a move puts in place; False when nothing is left to do for it."""
+        path, after = move.path, move.after
+        now = self._place.look(path)
+        if self._is(path, now, after):
+            if after is not None and after.group:
+                self._placed.setdefault(after.group, path)
+            return False
+        if not self._is(path, now, move.before):
+            if lenient:
+                return False
+            raise self._conflict(path)
+        self._clear(move.number)
+        if after is None:
+            return True
+        self._step(f"prepare {shown(path)}")
+        name = b"%d" % move.number
+        if after.kind == "link":
+            os.symlink(after.target, name, dir_fd=self._staging)
+            os.chown(name, after.uid, after.gid, dir_fd=self._staging, follow_symlinks=False)
+            if after.times_ns:
+                os.utime(name, ns=after.times_ns, dir_fd=self._staging, follow_symlinks=False)
+        elif after.kind == "directory":
+            os.mkdir(name, 0o700, dir_fd=self._staging)
+            fd = kernel.open_beneath(self._staging, name, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                self._dress(fd, after, 0o700)
+            finally:
+                os.close(fd)
+        elif not (after.group and self._link(after.group, name)):
+            self._stage_file(move.number, name, path, after)
+            if after.group:
+                self._staged[after.group] = name
+        return True
+
+    def _link(self, group: int, name: bytes) -> bool:
+        """Make a staged name of a file that is there already; False when it isn't."""
+        if group in self._staged:
+            os.link(self._staged[group], name, src_dir_fd=self._staging, dst_dir_fd=self._staging, follow_symlinks=False)
+            return True
+        source, identity = self._placed.get(group), None
+        if source is None and group in self._journal.anchors:
+            source, identity = self._journal.anchors[group]
+        if source is None:
+            return False
+        meta = self._place.look(source)
+        if meta is None or (identity is not None and meta.identity != tuple(identity)):
+            raise self._conflict(source)
+        with self._place.parent(source) as (fd, last):
+            os.link(last, name, src_dir_fd=fd, dst_dir_fd=self._staging, follow_symlinks=False)
+        return True
+
+    def _stage_file(self, index: int, name: bytes, path: bytes, after: Entry) -> None:
+        target = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self._staging)
+        try:
+            source = self._ledger.content(self._journal.id, self._which, index)
+            try:
+                digest = copy_content(source, target, sparse=after.sparse)
+            finally:
+                os.close(source)
+            if digest != after.digest:
+                raise RefusedError(f"the stored content of {shown(path)} is damaged", hint=f"it is in {self._ledger.place}")
+            self._dress(target, after, after.mode)
+        finally:
+            os.close(target)
+
+    def _dress(self, fd: int, entry: Entry, mode: int) -> None:
+        """Owner, attributes, mode and times, in the order in which none spoils another."""
+        os.fchown(fd, entry.uid, entry.gid)
+        for name in os.listxattr(fd):
+            if name not in entry.xattrs and name != KEPT_SECURITY:
+                os.removexattr(fd, name)
+        for name, value in entry.xattrs.items():
+            os.setxattr(fd, name, value)
+        os.fchmod(fd, mode)
+        if entry.times_ns:
+            os.utime(fd, ns=entry.times_ns)
+
+    # --- the steps that count ---
+
+    def _swap(self, move: Move) -> None:
+        path, name = move.path, b"%d" % move.number
+        now = self._place.look(path)
+        if not self._is(path, now, move.before):
+            raise self._conflict(path)
+        try:
+            with self._place.parent(path) as (fd, last):
+                if move.after is None and now is not None and now.kind == "directory":
+                    self._step(f"remove {shown(path)}")
+                    os.rmdir(last, dir_fd=fd)
+                elif move.after is None:
+                    self._step(f"remove {shown(path)}")
+                    kernel.rename(fd, last, self._staging, name, kernel.RENAME_NOREPLACE)
+                    self._verify(path, now, name, fd, last, kernel.RENAME_NOREPLACE)
+                elif now is None:
+                    self._step(f"make {shown(path)}")
+                    kernel.rename(self._staging, name, fd, last, kernel.RENAME_NOREPLACE)
+                else:
+                    self._step(f"replace {shown(path)}")
+                    kernel.rename(self._staging, name, fd, last, kernel.RENAME_EXCHANGE)
+                    self._verify(path, now, name, fd, last, kernel.RENAME_EXCHANGE)
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOSYS):
+                raise RefusedError(
+                    f"the file system of {shown(self._place.directory)} can't exchange two names in one step",
+                    hint="copy the directory to another file system (ext4, xfs, btrfs or tmpfs)",
+                ) from error
+            if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT, errno.ENOTDIR):
+                raise self._conflict(path) from error
+            raise
+
+    def _verify(self, path: bytes, now: Meta | None, name: bytes, fd: int, last: bytes, flags: int) -> None:
+        """What was displaced must be what was looked at; else it goes back."""
+        displaced = meta_of(os.stat(name, dir_fd=self._staging, follow_symlinks=False))
+        whole = displaced.kind != "directory" or not os.listdir(f"/proc/self/fd/{self._staging}/{os.fsdecode(name)}")
+        same = now is not None and (displaced.kind, displaced.inode) == (now.kind, now.inode)
+        if same and whole and now is not None and (displaced.kind == "directory" or displaced.identity == now.identity):
+            return
+        kernel.rename(self._staging, name, fd, last, flags)
+        raise self._conflict(path)
+
+    def _settle(self, *, forwards: bool, keep_times: frozenset[bytes]) -> None:
+        """Give directories their modes and, backwards, their times; children first, because a mode may forbid entering."""
+        for parent in sorted(self._journal.parents, key=lambda each: each.path, reverse=True):
+            mode = parent.mode_after if forwards else parent.mode_before
+            meta = self._place.look(parent.path)
+            if mode is None or meta is None or meta.kind != "directory":
+                continue
+            self._step(f"settle {shown(parent.path)}")
+            if meta.mode != mode:
+                self._chmod(parent.path, mode)
+            if not forwards and parent.path not in keep_times:
+                fd = self._place.open(parent.path, os.O_PATH | os.O_DIRECTORY)
+                try:
+                    os.utime(f"/proc/self/fd/{fd}", ns=parent.times_before_ns)
+                finally:
+                    os.close(fd)
+
+    def _conflict(self, path: bytes) -> RefusedError:
+        return RefusedError(f"{shown(self._place.directory + b'/' + path)} was changed meanwhile", hint="nothing of that file was touched")
