@@ -53,6 +53,14 @@ class RunEnded(Value, tag="run_ended"):
     seconds: float
 
 
+class FeedbackGiven(Value, tag="feedback"):
+    """What a person thought of a real task of theirs: `run` by its number, None for their last one. Answered by Recorded."""
+
+    run: int | None
+    good: bool
+    note: str = ""
+
+
 class NightAsked(Value, tag="night"):
     """Run (or go on with) a night now; answered by Told until Finished. `comparison`: founders only, never promoted."""
 
@@ -74,8 +82,8 @@ class RollbackAsked(Value, tag="rollback"):
     """Let the previous adapter (or factory) serve again. Answered by Finished."""
 
 
-Request = StatusAsked | ProposeAsked | RunEnded | NightAsked | AuditAsked | StopAsked | RollbackAsked
-EVERYBODY = (StatusAsked, ProposeAsked, RunEnded)  # what allowed users other than root may ask
+Request = StatusAsked | ProposeAsked | RunEnded | FeedbackGiven | NightAsked | AuditAsked | StopAsked | RollbackAsked
+EVERYBODY = (StatusAsked, ProposeAsked, RunEnded, FeedbackGiven)  # what allowed users other than root may ask
 
 
 # --- answers -----------------------------------------------------------------------------------------------------------

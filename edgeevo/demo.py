@@ -23,9 +23,9 @@ from edgeevo.cli import INTERRUPTED, Settings
 from edgeevo.cli.hands import RealTask
 from edgeevo.cli.nights import follow
 from edgeevo.cli.report import lines
+from edgeevo.cli.running import perform
 from edgeevo.cli.text import clean, duration
 from edgeevo.cli.thinking import Thinker
-from edgeevo.cli.work import perform
 from edgeevo.config import Loaded, share
 from edgeevo.control import AuditAsked, NightAsked, StatusAsked, ask
 from edgeevo.errors import DaemonError, EdgeevoError

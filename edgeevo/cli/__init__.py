@@ -22,7 +22,10 @@ from edgeevo.errors import EdgeevoError
 COMMANDS = {
     "daemon": "machine:daemon",
     "status": "status:status",
-    "run": "work:run",
+    "run": "running:run",
+    "undo": "undoing:undo",
+    "resume-apply": "undoing:resume_apply",
+    "feedback": "feedback:feedback",
     "ask": "work:ask",
     "night": "nights:night",
     "audit": "nights:audit",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from edgeevo.cli.text import clean
 from edgeevo.domain import Changes, Directory, File, Link, Node
+from edgeevo.sandbox.laying import SPECIAL_TARGET
 
 MAX_DIFF_LINES = 40
 MAX_DIFF_BYTES = 200_000
@@ -20,19 +23,44 @@ def show_changes(changes: Changes) -> Iterator[str]:
     if not paths:
         yield "nothing changed"
     for path in paths[:MAX_PATHS]:
-        before = _real(path)
+        real = _place(changes, path)
+        before = _real(real)
         yield f"{_verb(changes.nodes[path], before)} {clean(path)}"
-        yield from _diff(path, changes.nodes[path], before)
+        yield from _diff(real, changes.nodes[path], before)
     if len(paths) > MAX_PATHS:
         yield f"… and {len(paths) - MAX_PATHS} more"
+    for path in changes.left_out:
+        yield f"changed {clean(path)} (not shown: too large, or not text)"
     if not changes.complete:
         yield "(there is more than could be read within the bounds)"
+
+
+def told_changes(changes: Changes) -> list[dict[str, Any]]:
+    """The same for programs: path, what happened to it, and the diff's lines. Bytes that are no UTF-8 are spelt out."""
+    rows = []
+    for path in sorted(changes.nodes):
+        node, real = changes.nodes[path], _place(changes, path)
+        before = _real(real)
+        row: dict[str, Any] = {
+            "path": path,
+            "change": _verb(node, before),
+            "diff": [line.strip("\n") for line in _diff(real, node, before)],
+        }
+        if isinstance(node, File | Directory):
+            row["mode"] = f"{node.mode:04o}"
+        rows.append(row)
+    return rows
+
+
+def _place(changes: Changes, path: str) -> str:
+    """The path as the file system wants it."""
+    return os.fsdecode(changes.raw.get(path, path.encode()))
 
 
 def _verb(node: Node | None, before: bytes | None) -> str:
     if node is None:
         return "removed"
-    kind = {File: "file", Directory: "directory", Link: "link"}[type(node)]
+    kind = "special file" if node == Link(target=SPECIAL_TARGET) else {File: "file", Directory: "directory", Link: "link"}[type(node)]
     return f"{'added' if before is None else 'changed'} {kind}"
 
 
@@ -53,7 +81,7 @@ def _diff(path: str, node: Node | None, before: bytes | None) -> Iterator[str]:
     after = node.data if isinstance(node, File) else b""
     if isinstance(node, File) and before is not None and (mode := Path(path).lstat().st_mode & 0o7777) != node.mode:
         yield f"  mode {mode:04o} -> {node.mode:04o}"
-    if isinstance(node, Link):
+    if isinstance(node, Link) and node.target != SPECIAL_TARGET:
         yield f"  -> {clean(node.target)}"
     if len(after) > MAX_DIFF_BYTES or b"\0" in after or b"\0" in (before or b""):
         yield f"  ({len(after)} bytes, not text)"

@@ -1,84 +1,22 @@
-"""`run` and `ask`: work for people. The sandbox belongs to the caller; the model answers through the daemon, or a worker of ours."""
+"""`ask`: what the model would do first. It answers through the daemon, or in a worker of ours; nothing is executed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, TextIO
 
 import click
 
 from edgeevo.agent.episode import command_of
 from edgeevo.cli import Settings
-from edgeevo.cli.changes import show_changes
-from edgeevo.cli.hands import Done, RealTask, work
-from edgeevo.cli.text import clean, duration
+from edgeevo.cli.text import clean
 from edgeevo.cli.thinking import Thinker
-from edgeevo.control import RunEnded
-from edgeevo.domain import CommandResult, Ending, Message, Role
+from edgeevo.domain import Message, Role
 from edgeevo.errors import RefusedError
-from edgeevo.sandbox import open_sandbox
 
 INSTRUCTION_KEYS = ("instruction", "task", "prompt", "question", "query", "text", "input", "description", "nl")
-CHECK_FAILED = 10
 BATCH = 256
-MAX_SHOWN_BYTES = 2000
-
-
-@click.command()
-@click.argument("instruction")
-@click.option(
-    "--dir", "directory", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="The directory to work on."
-)
-@click.option("--check", metavar="COMMAND", help="Must fail before and pass after; else the outcome is recorded as unverified.")
-@click.option("--adapter", metavar="ID", help="Use this adapter (first digits, `factory` or `base`) instead of the one that serves.")
-@click.pass_obj
-def run(settings: Settings, instruction: str, directory: Path, check: str | None, adapter: str | None) -> int:
-    """Do a task on a copy-on-write view of DIR: nothing is written back, the changes are shown."""
-    thinker = Thinker(settings.loaded, adapter)
-    try:
-        done = perform(thinker, RealTask(instruction=instruction, directory=str(directory.resolve()), check=check))
-    finally:
-        thinker.close()
-    return CHECK_FAILED if done.verified is False else 0
-
-
-def perform(thinker: Thinker, task: RealTask) -> Done:
-    """A real task as `run` does it: transcript live, changes at the end, the outcome recorded by the daemon when there is one."""
-    sandbox = open_sandbox()
-    try:
-        done = work(task, sandbox, thinker.one, _show)
-    finally:
-        sandbox.close()
-    for line in show_changes(done.changes):
-        click.echo(line)
-    verdict = {None: "not checked", True: "check passed", False: "check failed"}[done.verified]
-    ending = {Ending.SUBMITTED: "the agent is done"}.get(done.ending, f"the agent stopped ({done.ending})")
-    click.echo(f"{ending} after {len(done.steps)} commands and {duration(done.seconds)}; {verdict}; nothing was written back")
-    number = thinker.record(
-        RunEnded(
-            instruction=task.instruction,
-            directory=task.directory,
-            check_command=task.check,
-            policy_id=thinker.policy_id,
-            steps=len(done.steps),
-            ending=str(done.ending),
-            verified=done.verified,
-            seconds=done.seconds,
-        )
-    )
-    click.echo(f"recorded as run {number}" if number else "not recorded: no daemon is running")
-    return done
-
-
-def _show(result: CommandResult) -> None:
-    click.echo(f"$ {clean(result.command)}")
-    output = (result.stdout + result.stderr)[:MAX_SHOWN_BYTES]
-    for line in clean(output, newlines=True).splitlines():
-        click.echo(f"  {line}")
-    if result.exit_code or result.limit_hit:
-        click.echo(f"  exit {result.exit_code}" + (f", {result.limit_hit} limit" if result.limit_hit else ""))
 
 
 @click.command()

@@ -11,6 +11,7 @@ from edgeevo.agent.policy import Reply
 from edgeevo.control import (
     AuditAsked,
     Connection,
+    FeedbackGiven,
     Finished,
     Health,
     NightAsked,
@@ -28,8 +29,10 @@ from edgeevo.control import (
     failed,
 )
 from edgeevo.domain import Adapter
-from edgeevo.errors import EdgeevoError, ModelError
+from edgeevo.errors import EdgeevoError, ModelError, RefusedError
 from edgeevo.idle import Busy
+
+MAX_NOTE_BYTES = 2000
 
 if TYPE_CHECKING:
     from edgeevo.daemon.service import Service
@@ -45,6 +48,8 @@ def answer(service: Service, connection: Connection, request: Request) -> None:
         case RunEnded():
             run = service.store.add_run({**msgspec.structs.asdict(request), "uid": connection.uid}, service.host.wall())
             connection.send(Recorded(run=run))
+        case FeedbackGiven():
+            _feedback(service, connection, request)
         case NightAsked():
             _night(service, connection, request)
         case AuditAsked():
@@ -122,6 +127,18 @@ def _propose(service: Service, connection: Connection, request: ProposeAsked) ->
         connection.send(failed(error) if error else Proposed(replies=said, policy_id=policy_id))
 
     service.desk.ask(request.conversations, path, adapter, done)
+
+
+def _feedback(service: Service, connection: Connection, request: FeedbackGiven) -> None:
+    """Kept with the caller's user, as the kernel tells it; about one's own runs only."""
+    if len(request.note.encode()) > MAX_NOTE_BYTES:
+        raise RefusedError(f"the note is longer than {MAX_NOTE_BYTES} bytes", hint="say it in fewer words")
+    run = service.store.run_of(connection.uid, request.run)
+    if run is None:
+        what = "no real task of yours is recorded" if request.run is None else f"no run {request.run} of yours is recorded"
+        raise RefusedError(what, hint="`edgeevo run` prints the number of a run that was recorded")
+    service.store.add_feedback(run, connection.uid, service.host.wall(), good=request.good, note=request.note)
+    connection.send(Recorded(run=run))
 
 
 def _night(service: Service, connection: Connection, request: NightAsked) -> None:

@@ -16,15 +16,17 @@ from collections.abc import Sequence
 
 from edgeevo.domain import Changes
 from edgeevo.errors import EdgeevoError, RefusedError
+from edgeevo.hands.evidence import code_behind
 from edgeevo.hands.ledger import MAX_UNDO_BYTES, Journal, Ledger, Mark, home
 from edgeevo.hands.place import Place, Seen, look_around
-from edgeevo.hands.plan import Plan, inside, plan
+from edgeevo.hands.plan import inside, plan
+from edgeevo.hands.refusing import concerns, refuse_directory
 from edgeevo.hands.stepping import Before, Count, KillAt, go_on
 from edgeevo.hands.transfer import Transfer
 
 __all__ = [
-    "MAX_UNDO_BYTES", "Before", "Count", "Journal", "KillAt", "Ledger", "Plan", "Seen", "apply", "before", "go_on", "home", "refusals",
-    "resume", "undo",
+    "MAX_UNDO_BYTES", "Before", "Count", "Journal", "KillAt", "Ledger", "Seen", "apply", "before", "code_behind", "concerns", "go_on",
+    "home", "refuse_directory", "resume", "undo",
 ]  # fmt: skip
 MAX_NAMED = 8
 
@@ -36,18 +38,6 @@ def before(directory: str) -> Seen:
         return look_around(place)
     finally:
         place.close()
-
-
-def refusals(seen: Seen, changes: Changes) -> str:
-    """Why these changes could not be written back now; empty when they could."""
-    place = Place(seen.directory)
-    try:
-        plan(place, seen, changes)
-    except RefusedError as error:
-        return str(error)
-    finally:
-        place.close()
-    return ""
 
 
 def apply(seen: Seen, changes: Changes, ledger: Ledger, *, instruction: str = "", step: Before = go_on) -> Journal | None:
@@ -113,6 +103,10 @@ def _forwards(ledger: Ledger, journal: Journal, transfer: Transfer) -> None:
     ledger.set_mark(journal.id, Mark(phase="applying"))
     try:
         transfer.carry_out(forwards=True)
+    except KeyboardInterrupt:
+        transfer.carry_out(forwards=False, lenient=True)
+        _undone(ledger, journal)
+        raise
     except (OSError, EdgeevoError) as error:
         try:
             transfer.carry_out(forwards=False, lenient=True)

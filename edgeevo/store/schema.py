@@ -72,4 +72,17 @@ def _first(db: Database) -> None:
             db.execute(statement)
 
 
+_FEEDBACK = """
+create table feedback (
+    id integer primary key, run integer not null references runs(id), at real not null, uid integer not null, good integer not null,
+    note text not null
+)
+"""
+
+
+@MIGRATIONS(name="0002_feedback")
+def _feedback(db: Database) -> None:
+    db.execute(_FEEDBACK)
+
+
 NAMES = tuple(migration.name for migration in MIGRATIONS.pending(Database(memory=True)))

@@ -207,6 +207,16 @@ class Store:
             )
             return int(cursor.lastrowid or 0)
 
+    def run_of(self, uid: int, run: int | None) -> int | None:
+        """The number of a user's run, if it is theirs: this one, or None for their last."""
+        row = self._connection.execute("select max(id) from runs where uid = ?1 and (?2 is null or id = ?2)", [uid, run]).fetchone()
+        return None if row[0] is None else int(row[0])
+
+    def add_feedback(self, run: int, uid: int, now: float, *, good: bool, note: str) -> None:
+        """What a person thought of a run; it is an opinion, and nothing that decides reads it."""
+        with self._transaction() as db:
+            db.table("feedback").insert({"run": run, "at": now, "uid": uid, "good": int(good), "note": note})
+
     def slot_changed(
         self, action: str, active: str | None, previous: str | None, reason: str, now: float, *, judgement: tuple[str, int] | None = None
     ) -> None:

@@ -255,10 +255,9 @@ def test_commands_talk_to_the_daemon(box: Box, tmp_path: Path) -> None:
 
 
 @pytest.mark.sandbox
-def test_run_records_its_outcome_through_the_daemon(box: Box, tmp_path: Path) -> None:
+def test_run_records_its_outcome_through_the_daemon(box: Box, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The transcript is shown, nothing is written back, the outcome is in the store; a failing check is exit code 10."""
-    directory = tmp_path / "files"
-    directory.mkdir()
+    directory = tmp_path_factory.mktemp("files")
     (directory / "a").write_text("x")
     text = told(box.file, "run", "list the files", "--dir", str(directory))
     assert "$ ls -la" in text and "nothing was written back" in text and "recorded as run 1" in text

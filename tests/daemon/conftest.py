@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sqlite3
@@ -21,13 +22,13 @@ from edgeevo.errors import DaemonError
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOT = """
-import sys
+import json, sys
 from pathlib import Path
 from edgeevo.config import load
 from edgeevo.daemon.desk import ScriptedBrain
 from edgeevo.daemon.service import serve
 from edgeevo.host import LinuxHost
-serve(load(Path(sys.argv[1]), sys.argv[2:]), LinuxHost(), ScriptedBrain({"list the files": ["ls -la"]}))
+serve(load(Path(sys.argv[1]), sys.argv[3:]), LinuxHost(), ScriptedBrain(json.loads(sys.argv[2])))
 """
 CONFIG = """
 version = 1
@@ -52,8 +53,8 @@ rehearsal_seconds = 0.3
 class Box:
     """One daemon: start it, talk to it, kill it, look into its database."""
 
-    def __init__(self, state: Path) -> None:
-        self.state = state
+    def __init__(self, state: Path, replies: dict[str, list[str]] | None = None) -> None:
+        self.state, self.replies = state, replies or {"list the files": ["ls -la"]}
         self.file = state / "config.toml"
         self.file.write_text(CONFIG.format(state=state))
         self.process: subprocess.Popen[bytes] | None = None
@@ -66,7 +67,7 @@ class Box:
     def start(self, *settings: str) -> Status:
         """Start the daemon with these settings and wait until it answers."""
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-c", BOOT, str(self.file), *settings]
+        command = [sys.executable, "-c", BOOT, str(self.file), json.dumps(self.replies), *settings]
         self.process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
         return self.wait(bool)
 

@@ -1,0 +1,39 @@
+"""`undo` and `resume-apply`: take back, or finish, what `run` wrote to a directory. In this process, as you; no daemon is asked."""
+
+from __future__ import annotations
+
+import click
+
+from edgeevo.cli.text import clean
+from edgeevo.hands import Ledger, home
+from edgeevo.hands import resume as finish
+from edgeevo.hands import undo as take_back
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option("--forget", is_flag=True, help="Remove the record of RUN instead; the directory stays as it is and can't be given back.")
+def undo(run: str | None, *, forget: bool) -> None:
+    """Give a directory back as it was before RUN (its id, or the first digits; else the last one) was written back, bit for bit.
+
+    It also takes back what was broken off half-way. When something in it was changed since, nothing is done and the file is named.
+    """
+    ledger = Ledger(home())
+    if forget:
+        if run is None:
+            raise click.UsageError("name the run that is to be forgotten")
+        with ledger.locked():
+            journal = ledger.journal(run)
+            ledger.forget(journal.id)
+        click.echo(f"run {journal.id} is forgotten")
+        return
+    journal = take_back(ledger, run)
+    click.echo(f"run {journal.id} is undone: {clean(journal.directory)} is as it was before")
+
+
+@click.command("resume-apply")
+@click.argument("run", required=False)
+def resume_apply(run: str | None) -> None:
+    """Finish writing back RUN (else the last one) after it was broken off, for example by a power cut."""
+    journal = finish(Ledger(home()), run)
+    click.echo(f"run {journal.id} is written back to {clean(journal.directory)}; `edgeevo undo {journal.id}` undoes it")

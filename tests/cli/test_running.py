@@ -1,0 +1,250 @@
+"""edgeevo.cli.running and its neighbours: `run`, `undo`, `resume-apply` and `feedback`, against a daemon with a scripted mind."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click.testing
+import pytest
+from click.testing import CliRunner
+
+from edgeevo.cli import edgeevo, run_command
+from edgeevo.control import FeedbackGiven, Recorded, RunEnded
+from edgeevo.errors import RefusedError
+from edgeevo.hands import KillAt, Ledger
+from edgeevo.hands import undo as take_back
+from edgeevo.sandbox import kernel
+from tests.daemon.conftest import Box
+from tests.hands.conftest import photograph
+
+ROOT = Path(__file__).resolve().parents[2]
+REPLIES = {
+    "change a": ["echo two > a", "echo new > n"],
+    "many": [f"echo {number}" for number in range(30)],
+    "slow": ["echo begun > n", "sleep 8", "sleep 9"],
+    "hostile": ["printf 'x\\033[31m\\033]52;c;eA==\\007\\342\\200\\256' > a; cat a"],
+    "fifo": ["mkfifo pipe"],
+}
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    """One daemon for all tests of this file."""
+    made = Box(tmp_path_factory.mktemp("daemon"), REPLIES)
+    made.start()
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A small directory to work on."""
+    made = tmp_path / "project"
+    made.mkdir()
+    (made / "a").write_text("one\n")
+    return made
+
+
+@pytest.fixture
+def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where this test's runs are recorded for undoing."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home/edgeevo/undo"
+
+
+def told(box: Box, *words: str, answer: str | None = None) -> click.testing.Result:
+    return CliRunner().invoke(edgeevo, ["--config", str(box.file), *words], input=answer, standalone_mode=False)
+
+
+pytestmark = pytest.mark.sandbox
+
+
+def test_changes_are_written_back_on_request_and_undone(box: Box, directory: Path, records: Path) -> None:
+    """`run --apply`, then `undo`: the original is back, times and all."""
+    original = photograph(directory)
+    result = told(box, "run", "change a", "--dir", str(directory), "--apply")
+    assert "written back; `edgeevo undo" in result.output and (directory / "a").read_text() == "two\n"
+    assert "is as it was before" in told(box, "undo").output
+    assert photograph(directory) == original
+
+
+@pytest.mark.parametrize("words", [(), ("--no-apply",)])
+def test_without_a_request_nothing_is_written_back(box: Box, directory: Path, records: Path, words: tuple[str, ...]) -> None:
+    """Where nobody can be asked, and where it was forbidden."""
+    original = photograph(directory)
+    result = told(box, "run", "change a", "--dir", str(directory), *words, answer="y\n")
+    assert "nothing was written back" in result.output
+    assert photograph(directory) == original and not records.exists()
+
+
+@pytest.mark.parametrize(("answer", "text"), [("y", "two\n"), ("n", "one\n"), ("", "one\n")])
+def test_on_a_terminal_one_is_asked(box: Box, directory: Path, records: Path, answer: str, text: str) -> None:
+    """The diff, then y or N; an empty answer is a no."""
+    ours, theirs = pty.openpty()
+    program = "import sys; from edgeevo.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", program, "--config", str(box.file), "run", "change a", "--dir", str(directory)]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=theirs, stdout=subprocess.PIPE, text=True)
+    os.close(theirs)
+    os.write(ours, f"{answer}\n".encode())
+    said = process.communicate(timeout=60)[0]
+    os.close(ours)
+    assert "Write these changes back? [y/N]" in said and (directory / "a").read_text() == text
+
+
+@pytest.mark.parametrize(("check", "text"), [("grep -qx two a", "two\n"), ("grep -qx three a", "one\n")])
+def test_only_what_passes_its_check_is_written_back(box: Box, directory: Path, records: Path, check: str, text: str) -> None:
+    """`--apply` with a check that fails leaves everything as it was."""
+    told(box, "run", "change a", "--dir", str(directory), "--apply", "--check", check)
+    assert (directory / "a").read_text() == text
+
+
+def test_json_is_one_object_with_everything(box: Box, directory: Path, records: Path) -> None:
+    """Transcript, diff, check and outcome; nothing else on standard output."""
+    words = ["run", "change a", "--dir", str(directory), "--apply", "--json", "--check", "grep -qx two a"]
+    said = json.loads(told(box, *words).output)
+    assert [step["command"] for step in said["transcript"]] == ["echo two > a", "echo new > n"]
+    assert [(row["path"], row["change"]) for row in said["diff"]["changes"]] == [
+        (f"{directory}/a", "changed file"),
+        (f"{directory}/n", "added file"),
+    ]
+    assert said["check"]["verdict"] == "passed" and said["outcome"]["written_back"]
+    take_back(Ledger(records), said["outcome"]["undo"])
+    assert (directory / "a").read_text() == "one\n"
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_hostile_output_is_escaped(box: Box, directory: Path, records: Path, words: tuple[str, ...]) -> None:
+    """Escape sequences, OSC 52 and bidi overrides in output and diff reach neither a terminal nor a JSON reader's terminal."""
+    said = told(box, "run", "hostile", "--dir", str(directory), *words).output
+    assert "x" in said and not {"\x1b", "\x07", "\u202e"} & set(said)
+
+
+def test_a_refusal_names_the_file_and_is_exit_code_3(box: Box, directory: Path, records: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What can't be written back is told in two lines after the diff."""
+    assert run_command(["--config", str(box.file), "run", "fifo", "--dir", str(directory), "--apply"]) == 3
+    said = capsys.readouterr()
+    assert "added special file" in said.out and "pipe is neither" in said.err and list(records.glob("2*")) == []
+
+
+def test_a_record_that_would_be_too_large_is_refused(box: Box, directory: Path, records: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bound in bytes is told, and nothing is written back."""
+    words = ["run", "change a", "--dir", str(directory), "--apply", "--max-undo-bytes", "5000"]
+    assert run_command(["--config", str(box.file), *words]) == 3
+    said = capsys.readouterr().err
+    assert "more than 5000" in said and "--max-undo-bytes" in said and (directory / "a").read_text() == "one\n"
+
+
+def test_records_are_private_and_can_be_forgotten(box: Box, directory: Path, records: Path) -> None:
+    """Mode 0700 all the way; `undo --forget` removes one and leaves the directory."""
+    told(box, "run", "change a", "--dir", str(directory), "--apply")
+    run = Ledger(records).ids()[0]
+    assert {path.stat().st_mode & 0o777 for path in (records, records / run, records / run / "old")} == {0o700}
+    assert "forgotten" in told(box, "undo", run[:20], "--forget").output
+    assert Ledger(records).ids() == [] and (directory / "a").read_text() == "two\n"
+
+
+def test_a_broken_application_is_finished_by_command(box: Box, directory: Path, records: Path) -> None:
+    """After a kill in the middle, `resume-apply` finishes, and `undo` gives the original back."""
+    original = photograph(directory)
+    child = os.fork()
+    if not child:
+        from edgeevo.domain import Changes, File
+        from edgeevo.hands import apply, before
+
+        ledger = Ledger(records)
+        apply(before(str(directory)), Changes(nodes={f"{directory}/a": File(data=b"two\n")}), ledger, step=KillAt(4))
+    os.waitpid(child, 0)
+    assert "is written back" in told(box, "resume-apply").output and (directory / "a").read_text() == "two\n"
+    told(box, "undo")
+    assert photograph(directory) == original
+
+
+def test_a_dry_run_shows_and_runs_nothing(box: Box, directory: Path, records: Path) -> None:
+    """The tier, the limits and what could not be changed; no command, no record."""
+    os.mkfifo(directory / "pipe")
+    said = told(box, "run", "change a", "--dir", str(directory), "--dry-run").output
+    assert "wall_seconds 10" in said and "pipe: a fifo is never touched" in said and "$" not in said
+    assert json.loads(told(box, "run", "change a", "--dir", str(directory), "--dry-run", "--json").output)["tier"] in ("overlay", "copy")
+
+
+def test_the_number_of_steps_is_bounded(box: Box, directory: Path, records: Path) -> None:
+    """`--steps 3` runs three commands."""
+    said = json.loads(told(box, "run", "many", "--dir", str(directory), "--steps", "3", "--json").output)
+    assert len(said["transcript"]) == 3 and said["outcome"]["ending"] == "steps"
+
+
+def test_the_time_is_bounded(box: Box, directory: Path, records: Path) -> None:
+    """`--timeout` ends the command that runs, and the work."""
+    started = time.monotonic()
+    said = json.loads(told(box, "run", "slow", "--dir", str(directory), "--timeout", "1", "--json").output)
+    assert said["outcome"]["ending"] == "stopped" and said["transcript"][-1]["limit_hit"] == "wall" and time.monotonic() - started < 7
+
+
+@pytest.mark.parametrize(("answers", "steps"), [("y\ny\n", 2), ("y\nn\n", 1), ("n\n", 0)])
+def test_each_command_can_be_approved(box: Box, directory: Path, records: Path, answers: str, steps: int) -> None:
+    """`--approve` shows a command before it runs; the first no ends the work."""
+    result = told(box, "run", "change a", "--dir", str(directory), "--approve", answer=answers)
+    assert "Run `echo two > a`?" in result.output and f"after {steps} commands" in result.output
+
+
+def test_ctrl_c_leaves_everything_as_it_was(box: Box, directory: Path, records: Path) -> None:
+    """Interrupted while a command runs: exit code 130, nothing written, no process left."""
+    original = photograph(directory)
+    program = "import sys; from edgeevo.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-uc", program, "--config", str(box.file), "run", "slow", "--dir", str(directory), "--apply"]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None and "begun" in process.stdout.readline()
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=20)
+    assert process.returncode == 130 and "nothing was written back" in said[1]
+    assert photograph(directory) == original and children
+    deadline = time.monotonic() + 5
+    while (left := [pid for pid in children if Path(f"/proc/{pid}").exists()]) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert left == []
+
+
+@pytest.mark.parametrize("name", ["state", "inside", "home", "/"])
+def test_places_that_are_never_worked_on_are_refused_by_command(
+    box: Box, records: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """The daemon's state directory and what lies in it, a home, the root: exit code 3 before anything runs."""
+    (box.state / "inside").mkdir(exist_ok=True)
+    place = {"state": box.state, "inside": box.state / "inside", "home": Path("~").expanduser(), "/": Path("/")}[name]
+    assert run_command(["--config", str(box.file), "run", "change a", "--dir", str(place)]) == 3
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_feedback_is_kept_with_the_callers_user(box: Box, directory: Path, records: Path) -> None:
+    """`feedback last good`: the daemon stores run, user, verdict and note."""
+    told(box, "run", "change a", "--dir", str(directory))
+    number = box.rows("select max(id) from runs")[0][0]
+    assert f"kept with run {number}" in told(box, "feedback", "last", "good", "just so").output
+    told(box, "feedback", str(number), "bad")
+    rows = box.rows("select uid, good, note from feedback where run = ? order by id", number)
+    assert rows == [(os.getuid(), 1, "just so"), (os.getuid(), 0, "")]
+
+
+@pytest.mark.parametrize("words", [("999999", "good"), ("last", "good", "x" * 3000)])
+def test_feedback_that_makes_no_sense_is_refused(box: Box, directory: Path, records: Path, words: tuple[str, ...]) -> None:
+    """A run that is not one's own, or an endless note."""
+    told(box, "run", "change a", "--dir", str(directory))
+    with pytest.raises(RefusedError):
+        box.ask(FeedbackGiven(run=None if words[0] == "last" else int(words[0]), good=True, note="".join(words[2:])))
+    assert box.rows("select count(*) from feedback where length(note) > 100 or run = 999999") == [(0,)]
+
+
+def test_an_unchecked_run_is_unverified_for_good(box: Box, directory: Path, records: Path) -> None:
+    """Good feedback does not make an outcome verified."""
+    told(box, "run", "change a", "--dir", str(directory))
+    told(box, "feedback", "last", "good")
+    assert box.rows("select verified from runs order by id desc limit 1") == [(None,)]
