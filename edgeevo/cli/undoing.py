@@ -12,8 +12,9 @@ from edgeevo.hands import undo as take_back
 
 @click.command()
 @click.argument("run", required=False)
+@click.option("--leave-changed", is_flag=True, help="Leave what was changed since as it is, and undo the rest.")
 @click.option("--forget", is_flag=True, help="Remove the record of RUN instead; the directory stays as it is and can't be given back.")
-def undo(run: str | None, *, forget: bool) -> None:
+def undo(run: str | None, *, leave_changed: bool, forget: bool) -> None:
     """Give a directory back as it was before RUN (its id, or the first digits; else the last one) was written back, bit for bit.
 
     It also takes back what was broken off half-way. When something in it was changed since, nothing is done and the file is named.
@@ -27,8 +28,13 @@ def undo(run: str | None, *, forget: bool) -> None:
             ledger.forget(journal.id)
         click.echo(f"run {journal.id} is forgotten")
         return
-    journal = take_back(ledger, run)
-    click.echo(f"run {journal.id} is undone: {clean(journal.directory)} is as it was before")
+    left: list[str] = []
+    journal = take_back(ledger, run, leave_changed=left if leave_changed else None)
+    click.echo(f"run {journal.id} is undone: {clean(journal.directory)} is as it was before" + (", but for:" if left else ""))
+    for path in left:
+        click.echo(f"  {clean(path)}")
+    if left:
+        click.echo(f"what these were before is kept in {clean(str(ledger.place / journal.id))}")
 
 
 @click.command("resume-apply")

@@ -18,7 +18,7 @@ from edgeevo.domain import Changes
 from edgeevo.errors import EdgeevoError, RefusedError
 from edgeevo.hands.evidence import code_behind
 from edgeevo.hands.ledger import MAX_UNDO_BYTES, Journal, Ledger, Mark, home
-from edgeevo.hands.place import Place, Seen, look_around
+from edgeevo.hands.place import Place, Seen, look_around, shown
 from edgeevo.hands.plan import inside, plan
 from edgeevo.hands.refusing import concerns, refuse_directory
 from edgeevo.hands.stepping import Before, Count, KillAt, go_on
@@ -80,8 +80,11 @@ def resume(ledger: Ledger, run: str | None = None, *, step: Before = go_on) -> J
         return journal
 
 
-def undo(ledger: Ledger, run: str | None = None, *, step: Before = go_on) -> Journal:
-    """Give a directory back its original, bit for bit; RefusedError when what was written is not there any more as it was."""
+def undo(ledger: Ledger, run: str | None = None, *, step: Before = go_on, leave_changed: list[str] | None = None) -> Journal:
+    """Give a directory back its original, bit for bit; RefusedError when what was written is not there any more as it was.
+
+    With `leave_changed` what was changed since is left as it is and added to that list; its old content stays with the record.
+    """
     with ledger.locked():
         journal = ledger.journal(run)
         mark = ledger.mark(journal.id)
@@ -89,11 +92,14 @@ def undo(ledger: Ledger, run: str | None = None, *, step: Before = go_on) -> Jou
             raise RefusedError(f"run {journal.id} is undone already", hint="`edgeevo undo` without a run takes the last one that isn't")
         transfer = Transfer(ledger, journal, step)
         try:
-            _refuse_misfits(transfer.misfits(forwards=False, begun=mark.phase != "applied"))
+            if leave_changed is None:
+                _refuse_misfits(transfer.misfits(forwards=False, begun=mark.phase != "applied"))
             used = mark.used or tuple(path for path, at in transfer.times_ns().items() if mark.times_ns.get(path, at) != at)
             ledger.set_mark(journal.id, Mark(phase="undoing", used=used))
-            transfer.carry_out(forwards=False, keep_times=frozenset(used))
-            _undone(ledger, journal)
+            left = transfer.carry_out(forwards=False, lenient=leave_changed is not None, keep_times=frozenset(used))
+            if leave_changed is not None:
+                leave_changed += map(shown, left)
+            _undone(ledger, journal, keep=bool(left))
         finally:
             transfer.close()
         return journal
@@ -121,16 +127,17 @@ def _forwards(ledger: Ledger, journal: Journal, transfer: Transfer) -> None:
     ledger.set_mark(journal.id, Mark(phase="applied", times_ns=transfer.times_ns()))
 
 
-def _undone(ledger: Ledger, journal: Journal) -> None:
+def _undone(ledger: Ledger, journal: Journal, *, keep: bool = False) -> None:
     ledger.set_mark(journal.id, Mark(phase="undone"))
-    ledger.drop_contents(journal.id)
+    if not keep:
+        ledger.drop_contents(journal.id)
 
 
 def _refuse_misfits(found: Sequence[str]) -> None:
     if found:
         more = f"; and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
         raise RefusedError(
-            f"nothing was done: {'; '.join(found[:MAX_NAMED])}{more}", hint="move what is newer out of the way, then try again"
+            f"nothing was done: {'; '.join(found[:MAX_NAMED])}{more}", hint="`edgeevo undo --leave-changed` undoes all but what is newer"
         )
 
 

@@ -31,6 +31,7 @@ from edgeevo.hands.stepping import Before, go_on
 from edgeevo.sandbox import kernel
 
 MAX_UNDO_BYTES = 1 << 30
+KEPT_UNDONE = 20  # records without contents, to look at
 ENTRY_BYTES = 4096  # what the smallest file takes
 ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 
@@ -83,7 +84,8 @@ class Ledger:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             begun = [self.place / run for run in self.ids() if not (self.place / run / "phase").exists()]
-            for half in (*self.place.glob("*.part"), *begun):  # whoever made it is dead, for we hold the lock, and has changed nothing
+            begun += [self.place / run for run in self.ids() if self.mark(run).phase == "undone"][:-KEPT_UNDONE]
+            for half in {*self.place.glob("*.part"), *begun}:  # whoever made it is dead, for we hold the lock, and has changed nothing
                 shutil.rmtree(half)
             yield
         finally:
@@ -131,7 +133,8 @@ class Ledger:
     def record(self, place: Place, plan: Plan, nodes: Mapping[bytes, Node | None], instruction: str) -> Journal:
         """Store both states of every step and the journal, durably. RefusedError when that takes more than the bound, or a file changed."""
         self._refuse_too_much(plan)
-        run = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(4)}"
+        now = time.time_ns()  # ids are in the order of time, also within a second
+        run = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now // 10**9))}-{now // 1000 % 10**6:06}{secrets.token_hex(1)}"
         half = self.place / f"{run}.part"
         self._step("begin the record")
         half.mkdir(mode=0o700)

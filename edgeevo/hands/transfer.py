@@ -51,6 +51,7 @@ class Transfer:
         self._which = ""
         self._placed: dict[int, bytes] = {}
         self._staged: dict[int, bytes] = {}
+        self._left: list[bytes] = []
 
     def close(self) -> None:
         """Let the directory go."""
@@ -75,21 +76,26 @@ class Transfer:
         looked = {parent.path: self._place.look(parent.path) for parent in self._journal.parents}
         return {path: meta.mtime_ns for path, meta in looked.items() if meta is not None}
 
-    def carry_out(self, *, forwards: bool, lenient: bool = False, keep_times: frozenset[bytes] = frozenset()) -> None:
-        """Bring every name to its other state; with `lenient` names that are in neither are left alone.
+    def carry_out(self, *, forwards: bool, lenient: bool = False, keep_times: frozenset[bytes] = frozenset()) -> list[bytes]:
+        """Bring every name to its other state; with `lenient` names that are in neither are left alone, and returned.
 
         Backwards, directories get their old times, except those in `keep_times`. OSError and RefusedError may leave part of it undone.
         """
         self._moves = list(self._direction(forwards=forwards))
         self._which = "new" if forwards else "old"
-        self._placed, self._staged = {}, {}
+        self._placed, self._staged, self._left = {}, {}, []
         self._open_up()
         self._open_staging()
         try:
             waiting = [move for move in self._moves if self._stage(move, lenient=lenient)]
             self._sync("prepared files")
             for move in waiting:
-                self._swap(move)
+                try:
+                    self._swap(move)
+                except RefusedError:
+                    if not lenient:
+                        raise
+                    self._left.append(move.path)
             self._sync("new names")
             for move in self._moves:
                 self._clear(move.number)
@@ -99,6 +105,7 @@ class Transfer:
         os.rmdir(self._staging_name, dir_fd=self._place.fd)
         self._settle(forwards=forwards, keep_times=keep_times)
         self._sync("directories")
+        return self._left
 
     def _direction(self, *, forwards: bool) -> Iterator[Move]:
         steps = list(enumerate(self._journal.steps))
@@ -184,6 +191,7 @@ class Transfer:
             return False
         if not self._is(path, now, move.before):
             if lenient:
+                self._left.append(path)
                 return False
             raise self._conflict(path)
         self._clear(move.number)

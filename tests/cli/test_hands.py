@@ -167,3 +167,68 @@ def test_the_root_directory_is_refused(sandbox: Sandbox) -> None:
     """`--dir /` is never worked on."""
     with pytest.raises(RefusedError):
         work(RealTask(instruction="x", directory="/"), sandbox, says("ls"))
+
+
+# --- checks that the agent would like to answer itself -------------------------------------------------------------------
+
+
+def evil(sandbox: Sandbox, directory: Path, check: str, *commands: str) -> Done:
+    """A run whose check fails before, and passes after these commands."""
+    done = work(RealTask(instruction="x", directory=str(directory.resolve()), check=check), sandbox, says(*commands))
+    assert done.checked is not None and done.checked.exit_code == 0
+    return done
+
+
+@pytest.fixture
+def checked(directory: Path) -> Path:
+    """A directory with a check of its own: a script, and a library that it sources."""
+    (directory / "check.sh").write_text("#!/bin/bash\n. ./lib.sh\nis_done errors.txt\n")
+    (directory / "lib.sh").write_text("is_done() { grep -qx 13 $1; }\n")
+    (directory / "check.sh").chmod(0o755)
+    (directory / "bin").mkdir()
+    return directory
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("check", ["./check.sh", "bash check.sh", "bash ./bin/../check.sh"])
+def test_an_edited_check_script_verifies_nothing(sandbox: Sandbox, checked: Path, check: str) -> None:
+    """The agent rewrites the script that the check runs."""
+    done = evil(sandbox, checked, check, "printf '#!/bin/sh\\nexit 0\\n' > check.sh")
+    assert done.verified is None and done.doubted == (f"{checked.resolve()}/check.sh",)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("check", ["./check.sh", ". ./lib.sh; is_done errors.txt", "cat names.txt && bash check.sh"])
+def test_an_edited_sourced_file_verifies_nothing(sandbox: Sandbox, checked: Path, check: str) -> None:
+    """The agent rewrites what the check, or the script that it runs, reads as code."""
+    done = evil(sandbox, checked, check, "echo 'is_done() { true; }' > lib.sh")
+    assert done.verified is None and done.doubted == (f"{checked.resolve()}/lib.sh",)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("check", ["PATH=$PWD/bin:$PATH; grep -qx 13 errors.txt", "export PATH=bin:$PATH && wc -l app.log | grep -q 99"])
+def test_a_program_planted_earlier_in_the_path_verifies_nothing(sandbox: Sandbox, checked: Path, check: str) -> None:
+    """The agent puts a program of the same name where the check's PATH looks first."""
+    done = evil(sandbox, checked, check, "printf '#!/bin/sh\\nexit 0\\n' > bin/grep; chmod 755 bin/grep")
+    assert done.verified is None and done.doubted == (f"{checked.resolve()}/bin/grep",)
+
+
+@pytest.mark.sandbox
+def test_an_honest_result_for_an_untouched_script_is_verified(sandbox: Sandbox, directory: Path) -> None:
+    """A check script that only reads what the agent made may judge it."""
+    (directory / "check.sh").write_text("#!/bin/sh\nset -e\ngrep -qx 13 errors.txt\n")
+    task = RealTask(instruction="x", directory=str(directory.resolve()), check="sh check.sh")
+    done = work(task, sandbox, says("grep -c ERROR app.log > errors.txt"))
+    assert (done.verified, done.doubted) == (True, ())
+
+
+def test_without_a_check_an_outcome_is_unverified() -> None:
+    """Whatever the agent did, nobody knows whether it was right."""
+    assert scripted("ls").verified is None
+
+
+def test_the_work_ends_at_the_first_command_that_is_not_approved() -> None:
+    """A command that somebody said no to is never run."""
+    sandbox = ScriptedSandbox(answer)
+    done = work(RealTask(instruction="x", directory="/srv/x"), sandbox, says("ls", "rm x"), approve=lambda command: command == "ls")
+    assert done.ending is Ending.STOPPED and sandbox.boxes[0].commands == ["ls"]

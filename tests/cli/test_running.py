@@ -17,11 +17,10 @@ import pytest
 from click.testing import CliRunner
 
 from edgeevo.cli import edgeevo, run_command
-from edgeevo.control import FeedbackGiven, Recorded, RunEnded
+from edgeevo.control import FeedbackGiven
 from edgeevo.errors import RefusedError
 from edgeevo.hands import KillAt, Ledger
 from edgeevo.hands import undo as take_back
-from edgeevo.sandbox import kernel
 from tests.daemon.conftest import Box
 from tests.hands.conftest import photograph
 
