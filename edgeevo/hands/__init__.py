@@ -67,7 +67,7 @@ def apply(seen: Seen, changes: Changes, ledger: Ledger, *, instruction: str = ""
 def resume(ledger: Ledger, run: str | None = None, *, step: Before = go_on) -> Journal:
     """Finish an application that was broken off; RefusedError when there is none, or the directory was changed meanwhile."""
     with ledger.locked():
-        journal = ledger.journal(run)
+        journal = ledger.journal(run, ("applying",))
         phase = ledger.mark(journal.id).phase
         if phase != "applying":
             raise RefusedError(f"run {journal.id} is {phase}: there is nothing to finish", hint="`edgeevo undo` finishes an undoing")

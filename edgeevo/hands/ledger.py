@@ -95,13 +95,13 @@ class Ledger:
         """All runs, oldest first."""
         return sorted(each.name for each in self.place.iterdir() if ID.fullmatch(each.name))
 
-    def journal(self, run: str | None) -> Journal:
-        """The record of a run: by its id or the first characters of it, None for the last one that is not undone. RefusedError if none."""
-        known = [each for each in self.ids() if self.mark(each).phase != "undone"] if run is None else self.ids()
+    def journal(self, run: str | None, phases: tuple[Phase, ...] = ("applying", "applied", "undoing")) -> Journal:
+        """The record of a run: by its id or the first characters of it, None for the last one in one of `phases`. RefusedError if none."""
+        known = [each for each in self.ids() if self.mark(each).phase in phases] if run is None else self.ids()
         found = known[-1:] if run is None else [each for each in known if each.startswith(run)]
         if len(found) != 1:
             listed = ", ".join(f"{each} ({self.mark(each).phase})" for each in self.ids()[-5:]) or "none"
-            what = "nothing was written back that could be undone" if run is None else f"no single run starts with {run!r}"
+            what = f"there is no run that is {' or '.join(phases)}" if run is None else f"no single run starts with {run!r}"
             raise RefusedError(f"{what}; known are: {listed}", hint="`edgeevo run --apply` prints the run's id")
         return msgspec.json.decode((self.place / found[0] / "journal").read_bytes(), type=Journal)
 

@@ -165,6 +165,16 @@ def test_kills_may_follow_upon_each_other(tmp_path: Path, tmp_path_factory: pyte
         assert site.now() == site.original
 
 
+def test_what_is_finished_is_what_was_broken_off(tmp_path: Path) -> None:
+    """`resume` without a run takes the one that was broken off, also when a later one on another directory is complete."""
+    first, second = Site(tmp_path / "1"), Site(tmp_path / "2")
+    second.records = first.records
+    killed(first.apply, 20)
+    second.apply(nothing)
+    first.resume(nothing)
+    assert plain(first.now()) == plain(second.now())
+
+
 def test_a_second_run_on_a_directory_waits_for_the_first_to_be_finished(tmp_path: Path) -> None:
     """While one application is broken off, another on the same directory is refused with the way to finish it."""
     site = Site(tmp_path)

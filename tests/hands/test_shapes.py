@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from edgeevo.domain import Changes, Limits
 from edgeevo.errors import RefusedError
 from edgeevo.hands import Ledger, Seen, apply, before, undo
-from edgeevo.sandbox import Sandbox
+from edgeevo.sandbox import Sandbox, open_sandbox
 from tests.hands.conftest import done_for_real, photograph, plain
 
 pytestmark = pytest.mark.sandbox
@@ -199,6 +199,21 @@ def test_a_shape_is_written_back_and_undone_bit_for_bit(sandbox: Sandbox, direct
     build, command = KEPT[shape]
     build(directory)
     round_trip(sandbox, directory, ledger, command, compare=shape != HAS_CLOCK)
+
+
+@pytest.fixture(scope="module")
+def copying() -> Iterator[Sandbox]:
+    """A sandbox that shows copies, as where the kernel has no overlays for us."""
+    with open_sandbox(tier="copy") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("shape", [shape for shape in KEPT if "2 GB" not in shape and "very deep" not in shape and "2,000" not in shape])
+def test_a_shape_is_kept_where_views_are_copies(copying: Sandbox, directory: Path, ledger: Ledger, shape: str) -> None:
+    """The other tier gives the same changes, and so the same round trip."""
+    build, command = KEPT[shape]
+    build(directory)
+    round_trip(copying, directory, ledger, command, compare=shape != HAS_CLOCK)
 
 
 @pytest.mark.slow
