@@ -369,9 +369,9 @@ def main() -> None:
     parser.add_argument("what", choices=("base", "run"))
     parser.add_argument("name", nargs="?", default="default")
     parser.add_argument("--full", action="store_true", help="all cells")
+    parser.add_argument("--cells", default="", help="only cells whose name begins like this, such as 6 or 7")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--adapter", type=Path, help="evaluate this GGUF adapter instead of training one")
-    parser.add_argument("--scratch", type=Path, default=ROOT / ".cache/pilot")
     for key, value in asdict(Recipe()).items():
         parser.add_argument("--" + key.replace("_", "-"), type=type(value), default=value)
     args = parser.parse_args()
@@ -383,17 +383,17 @@ def main() -> None:
     if args.what == "base":
         base(engine, sandbox, recipe)
         return
-    policy, adapter, told = PilotPolicy(engine, recipe.protocol, recipe.system), args.adapter, {}
-    if adapter is None:
+    policy, told = PilotPolicy(engine, recipe.protocol, recipe.system), {}
+    if (adapter := args.adapter) is None:
         conversations, counts = make_examples(recipe, sandbox)
         examples = [policy.ids(conversation, open_end=False) for conversation in conversations]
-        adapter, cost = train(recipe, examples, next(weights.glob(f"{model.stem}-*")), args.scratch / args.name, args.threads)
+        adapter, cost = train(recipe, examples, next(weights.glob(f"{model.stem}-*")), ROOT / ".cache/pilot" / args.name, args.threads)
         told = {"training": cost, "kept": dict(counts)}
         print(told, flush=True)
     policy.engine = Engine(model, adapter, args.threads)
     for cell, tasks, settings in cells(recipe.themes, full=args.full):
-        episodes = evaluate(replace(policy, **settings), tasks, sandbox)
-        record(args.name, recipe, cell, tasks, episodes, **told)
+        if cell.startswith(args.cells):
+            record(args.name, recipe, cell, tasks, evaluate(replace(policy, **settings), tasks, sandbox), **told)
 
 
 if __name__ == "__main__":
