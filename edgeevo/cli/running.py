@@ -165,7 +165,9 @@ def perform(thinker: Thinker, task: RealTask, wishes: Wishes = Wishes()) -> Done
     if wishes.as_json:
         _echo(_told(task, done, told, number, written, refusal))
     else:
-        click.echo(f"written back; `edgeevo undo {written}` undoes it" if written else "nothing was written back")
+        click.echo(
+            f"written back; `edgeevo undo {written}` undoes it" if written else f"nothing was written back{_why_not(done, task, wishes)}"
+        )
         click.echo(f"recorded as run {number}" if number else "not recorded: no daemon is running")
     if refusal is not None:
         raise refusal
@@ -181,6 +183,11 @@ def _wanted(done: Done, task: RealTask, wishes: Wishes) -> bool:
     if wishes.as_json or not sys.stdin.isatty():
         return False
     return click.confirm("Write these changes back?", default=False)
+
+
+def _why_not(done: Done, task: RealTask, wishes: Wishes) -> str:
+    """Why a request to write back was not followed, where that is not told elsewhere."""
+    return ": only what passes its check is" if wishes.write and task.check is not None and done.verified is not True else ""
 
 
 def _sayable(text: str) -> str:

@@ -78,7 +78,12 @@ def inside(changes: Changes, directory: bytes) -> dict[bytes, Node | None]:
 
 def plan(place: Place, seen: Seen, changes: Changes) -> Plan:
     """Work out the steps; raises RefusedError when anything can't be written back, or the directory isn't as it was seen."""
-    return _Planner(place, seen, changes).plan()
+    try:
+        return _Planner(place, seen, changes).plan()
+    except OSError as error:
+        raise RefusedError(
+            f"nothing was written back: {shown(place.directory)} can't be read whole: {error}", hint="see to its permissions"
+        ) from error
 
 
 class _Planner:

@@ -306,17 +306,18 @@ class Transfer:
     def _settle(self, *, forwards: bool, keep_times: frozenset[bytes]) -> None:
         """Give directories their modes and, backwards, their times; children first, because a mode may forbid entering."""
         for parent in sorted(self._journal.parents, key=lambda each: each.path, reverse=True):
-            mode = parent.mode_after if forwards else parent.mode_before
+            mode, other = (parent.mode_after, parent.mode_before) if forwards else (parent.mode_before, parent.mode_after)
             meta = self._place.look(parent.path)
             if mode is None or meta is None or meta.kind != "directory":
                 continue
             self._step(f"settle {shown(parent.path)}")
-            if meta.mode != mode:
+            if meta.mode != mode and (other != mode or meta.mode == mode | 0o700):  # else it isn't ours to change: somebody did since
                 self._chmod(parent.path, mode)
             if not forwards and parent.path not in keep_times:
                 fd = self._place.open(parent.path, os.O_PATH | os.O_DIRECTORY)
                 try:
-                    os.utime(f"/proc/self/fd/{fd}", ns=parent.times_before_ns)
+                    with suppress(PermissionError):  # a directory of somebody else's that we may write to
+                        os.utime(f"/proc/self/fd/{fd}", ns=parent.times_before_ns)
                 finally:
                     os.close(fd)
 

@@ -207,7 +207,8 @@ class _Walk:
     def _path(self, relative: bytes) -> bytes:
         return self._prefix + b"/" + relative
 
-    def _walk(self, here: int, inside: bytes, depth: int) -> None:
+    def _walk(self, here: int, inside: bytes, depth: int, *, anew: bool = False) -> None:
+        """Note what differs in an open directory; `anew`: it was made anew, so that nothing shows through, at any depth."""
         for name in sorted(os.listdir(f"/proc/self/fd/{here}".encode())):
             if not inside and not self._prefix and name in SYSTEM_PLACES:
                 continue
@@ -220,7 +221,7 @@ class _Walk:
             if before is not None and stat.S_ISDIR(before.mode) and not stat.S_ISDIR(status.st_mode):
                 self._note_removed(relative, depth)
             if stat.S_ISDIR(status.st_mode):
-                self._walk_directory(here, name, relative, depth, before, status)
+                self._walk_directory(here, name, relative, depth, before, status, anew=anew)
             else:
                 self._note_entry(here, name, relative, before, status)
 
@@ -241,7 +242,9 @@ class _Walk:
         elif before is None or stat.S_IFMT(before.mode) != stat.S_IFMT(status.st_mode):
             self._found.note(path, Link(target=SPECIAL_TARGET))
 
-    def _walk_directory(self, here: int, name: bytes, relative: bytes, depth: int, before: _Before | None, status: os.stat_result) -> None:
+    def _walk_directory(
+        self, here: int, name: bytes, relative: bytes, depth: int, before: _Before | None, status: os.stat_result, *, anew: bool
+    ) -> None:
         path = self._path(relative)
         was_directory = before is not None and stat.S_ISDIR(before.mode)
         mode = stat.S_IMODE(status.st_mode)
@@ -253,9 +256,10 @@ class _Walk:
             return
         fd = kernel.open_beneath(here, name, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            if was_directory and (self._copied or _is_opaque(fd)):
+            anew = anew or _is_opaque(fd)  # below an opaque directory no other one is marked
+            if was_directory and (self._copied or anew):
                 self._note_removed(relative, depth, frozenset(os.listdir(f"/proc/self/fd/{fd}".encode())))
-            self._walk(fd, relative, depth + 1)
+            self._walk(fd, relative, depth + 1, anew=anew)
         finally:
             os.close(fd)
 

@@ -101,8 +101,8 @@ def test_on_a_terminal_one_is_asked(box: Box, directory: Path, records: Path, an
 @pytest.mark.parametrize(("check", "text"), [("grep -qx two a", "two\n"), ("grep -qx three a", "one\n")])
 def test_only_what_passes_its_check_is_written_back(box: Box, directory: Path, records: Path, check: str, text: str) -> None:
     """`--apply` with a check that fails leaves everything as it was."""
-    told(box, "run", "change a", "--dir", str(directory), "--apply", "--check", check)
-    assert (directory / "a").read_text() == text
+    said = told(box, "run", "change a", "--dir", str(directory), "--apply", "--check", check).output
+    assert (directory / "a").read_text() == text and ("only what passes its check" in said) == (text == "one\n")
 
 
 def test_json_is_one_object_with_everything(box: Box, directory: Path, records: Path) -> None:

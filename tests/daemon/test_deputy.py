@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from edgeevo import control
-from edgeevo.control import AuditAsked, FeedbackGiven, NightAsked, ProposeAsked, Request, RunEnded
+from edgeevo.control import AuditAsked, FeedbackGiven, NightAsked, ProposeAsked, Recorded, Request, RunEnded, ask
 from edgeevo.domain import Message, Role
-from edgeevo.errors import EdgeevoError
+from edgeevo.errors import EdgeevoError, RefusedError
 from edgeevo.sandbox import kernel
 from tests.daemon.conftest import Box
 
@@ -100,3 +100,35 @@ def test_no_request_carries_a_descriptor(box: Box, tmp_path: Path) -> None:
         assert process is not None
         held = [os.readlink(f"/proc/{process.pid}/fd/{name}") for name in os.listdir(f"/proc/{process.pid}/fd")]
     assert str(secret) not in held
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
+def test_feedback_has_the_user_that_the_kernel_names(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Another user may speak about their own runs only, and is recorded as who they are."""
+    state = tmp_path_factory.mktemp("shared")
+    for path in (state, state.parent, state.parent.parent):
+        path.chmod(path.stat().st_mode | 0o011)
+    shared = Box(state)
+    shared.start("control.allow_uids=[4001]")
+    try:
+        run = messages("/x")[4]
+        assert shared.ask(run) == Recorded(run=1)
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                os.setgroups([])
+                os.setresuid(4001, 4001, 4001)
+                path = state / "edgeevo.sock"
+                for number in (None, 1):
+                    with pytest.raises(RefusedError, match="of yours"):
+                        ask(path, FeedbackGiven(run=number, good=True))
+                assert ask(path, run) == Recorded(run=2)
+                assert ask(path, FeedbackGiven(run=None, good=False, note="no")) == Recorded(run=2)
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert shared.rows("select run, uid, good, note from feedback") == [(2, 4001, 0, "no")]
+    finally:
+        shared.kill()

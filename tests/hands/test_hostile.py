@@ -249,3 +249,33 @@ def test_one_may_undo_around_what_was_changed_since(project: Path, ledger: Ledge
     assert (project / "a").read_text() == "newer" and (project / "b").read_text() == "b\n"
     assert [path.name for path in (project / "made").iterdir()] == ["mine"]
     assert (ledger.place / journal.id / "old" / "0").read_bytes() == b"a\n"
+
+
+def test_a_mode_that_somebody_gave_a_directory_since_is_kept(project: Path, ledger: Ledger) -> None:
+    """Undoing a change of a file does not undo somebody's chmod of its directory."""
+    apply(before(str(project)), wanted(project, sub__c=NEW), ledger)
+    (project / "sub").chmod(0o700)
+    undo(ledger)
+    assert (project / "sub").stat().st_mode & 0o777 == 0o700 and (project / "sub/c").read_text() == "sub/c\n"
+
+
+@needs_root
+def test_what_may_not_be_read_is_refused(theirs: Path) -> None:
+    """A file that one may remove but not read could not be given back: it is named, and stays."""
+    (theirs / "a").chmod(0)
+    said = as_user(lambda: apply(before(str(theirs)), wanted(theirs, a=None), Ledger(theirs.parent / "records")))
+    assert "a can't be read" in said and (theirs / "a").exists()
+
+
+@needs_root
+def test_a_directory_of_a_group_is_worked_on_by_its_members(theirs: Path) -> None:
+    """Where one may write but does not own, files come and go, and undoing leaves only the directory's time as it is."""
+    os.chown(theirs, 0, USER)
+    theirs.chmod(0o775)
+    original = photograph(theirs)
+    place = theirs.parent / "records"
+    assert as_user(lambda: apply(before(str(theirs)), wanted(theirs, a=None, n=NEW), Ledger(place))) == ""
+    assert not (theirs / "a").exists() and as_user(lambda: undo(Ledger(place))) == ""
+    now = photograph(theirs)
+    assert now[b""]._replace(mtime_ns=0) == original[b""]._replace(mtime_ns=0)
+    assert {path: shot for path, shot in now.items() if path} == {path: shot for path, shot in original.items() if path}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import shlex
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgeevo.domain import Changes, Directory, File, Link, Node
 from edgeevo.hands import Ledger, apply, before, undo
+from edgeevo.sandbox import Sandbox
 from tests.hands.conftest import photograph
 
 names = st.sampled_from(["a", "b", "c d", "é", "n\nl", "-x", "\\xff"])
@@ -72,6 +76,46 @@ def test_any_tree_becomes_any_other_and_comes_back(old: dict[str, Shape], new: d
         nodes |= {f"{here}/{path}": node for path, node in second.items() if first.get(path) != node}
         ledger = Ledger(Path(name) / "undo")
         done = apply(seen, Changes(nodes=nodes), ledger)
+        assert told(here) == second
+        if done is not None:
+            undo(ledger)
+        assert photograph(here) == original
+
+
+def commands(nodes: dict[str, Node]) -> str:
+    """A shell command that leaves exactly this tree in the working directory."""
+    lines = ["find . -mindepth 1 -delete"]
+    for path, node in nodes.items():
+        name = shlex.quote(f"./{path}")
+        match node:
+            case Directory(mode=mode):
+                lines.append(f"mkdir {name}; chmod {mode:o} {name}")
+            case Link(target=target):
+                lines.append(f"ln -sn -- {shlex.quote(target)} {name}")
+            case File(data=data, mode=mode):
+                lines.append(f"echo {base64.b64encode(data).decode()} | base64 -d > {name}; chmod {mode:o} {name}")
+    return "\n".join(lines)
+
+
+@pytest.mark.sandbox
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(tops, tops)
+def test_what_an_agent_makes_of_any_tree_is_written_back_and_undone(sandbox: Sandbox, old: dict[str, Shape], new: dict[str, Shape]) -> None:
+    """Run in the real sandbox, diff, write back, undo: the agent's tree, then the original bit for bit."""
+    first, second = flat(old, ""), flat(new, "")
+    with tempfile.TemporaryDirectory() as name:
+        here = (Path(name) / "project").resolve()
+        here.mkdir()
+        make(here, first)
+        original, seen = photograph(here), before(str(here))
+        box = sandbox.open_directory(here)
+        try:
+            assert box.run(commands(second)).stderr == b""
+            changes = box.changes()
+        finally:
+            box.close()
+        ledger = Ledger(Path(name) / "undo")
+        done = apply(seen, changes, ledger)
         assert told(here) == second
         if done is not None:
             undo(ledger)

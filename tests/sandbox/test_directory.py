@@ -158,6 +158,15 @@ def test_names_that_are_no_utf8_keep_their_bytes(sandbox, project):
         assert again.run("cat q$(printf '\\377')").stdout == b"x\n"
 
 
+def test_directories_made_anew_inside_each_other_lose_what_was_in_them(sandbox, project):
+    """What lay deep in a tree that was removed and made again is told as removed, also below the topmost new directory."""
+    (project / "old/deep/deeper").mkdir(parents=True)
+    (project / "old/deep/deeper/x").write_text("x")
+    with sandbox.open_directory(project) as box:
+        box.run("rm -r old; mkdir -p old/deep/deeper")
+        assert box.changes().nodes == {f"{project}/old/b": None, f"{project}/old/deep/deeper/x": None}
+
+
 def test_what_is_too_large_to_be_read_is_named(sandbox, project):
     """A file beyond the bound makes the result incomplete and is left out by name."""
     with sandbox.open_directory(project) as box:
