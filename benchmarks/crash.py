@@ -54,7 +54,7 @@ generations = 1
 practice_groups = 2
 group_attempts = 2
 examples = 12
-exam_pairs = 32
+exam_pairs = 16
 checkpoint_seconds = 1.0
 """
 
