@@ -150,6 +150,16 @@ def test_records_are_private_and_can_be_forgotten(box: Box, directory: Path, rec
     assert Ledger(records).ids() == [] and (directory / "a").read_text() == "two\n"
 
 
+def test_what_is_newer_can_be_left_while_the_rest_is_undone(box: Box, directory: Path, records: Path) -> None:
+    """`undo` names the file and does nothing; `undo --leave-changed` undoes the rest and says where the old content is."""
+    told(box, "run", "change a", "--dir", str(directory), "--apply")
+    (directory / "a").write_text("newer")
+    assert "a was changed meanwhile" in str(told(box, "undo").exception) and (directory / "n").exists()
+    said = told(box, "undo", "--leave-changed").output
+    assert "but for:\n  a\n" in said and str(records) in said
+    assert (directory / "a").read_text() == "newer" and not (directory / "n").exists()
+
+
 def test_a_broken_application_is_finished_by_command(box: Box, directory: Path, records: Path) -> None:
     """After a kill in the middle, `resume-apply` finishes, and `undo` gives the original back."""
     original = photograph(directory)

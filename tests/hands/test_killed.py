@@ -165,6 +165,18 @@ def test_kills_may_follow_upon_each_other(tmp_path: Path, tmp_path_factory: pyte
         assert site.now() == site.original
 
 
+def test_nothing_is_changed_before_all_that_undoes_it_is_durable(tmp_path: Path) -> None:
+    """The journal is whole before the directory is touched, new files before they get their names, and old ones stay until then."""
+    count = Count()
+    Site(tmp_path).apply(count)
+    kinds = ["write the journal", "name the record", "mark applying", "make the staging directory", "prepare edited"]
+    kinds += ["make durable: prepared files", "replace edited", "make durable: new names", "remove what was displaced", "mark applied"]
+    places = [count.names.index(kind) for kind in kinds]
+    assert places == sorted(places)
+    changing = [place for place, name in enumerate(count.names) if name.split()[0] in ("replace", "make", "remove")]
+    assert all(place > places[2] for place in changing)
+
+
 def test_what_is_finished_is_what_was_broken_off(tmp_path: Path) -> None:
     """`resume` without a run takes the one that was broken off, also when a later one on another directory is complete."""
     first, second = Site(tmp_path / "1"), Site(tmp_path / "2")
