@@ -41,6 +41,7 @@ OPTION_RUNNERS = {
     "jq": r"-[a-zA-Z]*[fL]|--(from-file|library-path)",
     "file": r"-[a-zA-Z]*m|--magic-file",
 }
+LANGUAGES = frozenset(["awk", "gawk", "mawk", "sed"])  # a dollar in their arguments is their own
 STEERING = re.compile(r"(PATH|IFS|ENV|BASH_ENV|SHELLOPTS|LD_\w+|\w*PATH)\+?=")
 MAX_SCRIPT_BYTES, MAX_SCRIPTS = 65_536, 16
 HOLE = "\0"  # stands for what a substitution gives
@@ -56,6 +57,8 @@ def code_behind(check: str, directory: str, changes: Changes, opened: frozenset[
         return ()
     reading = _Reading(directory, changes)
     try:
+        if any(posixpath.basename(path).startswith("-") for path in changes.nodes):
+            raise _NotUnderstoodError  # a pattern would give such a name to a program as an option
         reading.follow(check)
         found = {path for path in reading.ran if reading.changed(path)} | set(_executables(changes, opened))
     except _NotUnderstoodError:
@@ -150,9 +153,13 @@ class _Reading:
 
 
 def _runs_what_it_reads(name: str, arguments: list[str]) -> bool:
-    """Whether a program that only reads is told here to run something."""
+    """Whether a program that only reads is told here to run something, or could be by what a file says."""
     options = OPTION_RUNNERS.get(name)
-    return options is not None and any(re.match(options, word, re.DOTALL) for word in arguments)
+    if options is None:
+        return False
+    unknown = rf"{HOLE}|^\$" if name in LANGUAGES else rf"{HOLE}|\$[A-Za-z_{{@*]"
+    given = name != "[["  # a condition takes no options from what it is given
+    return any(re.match(options, word, re.DOTALL) or (given and re.search(unknown, word)) for word in arguments)
 
 
 def _parts(text: str) -> Iterator[str]:

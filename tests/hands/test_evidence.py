@@ -55,6 +55,9 @@ CODE = [
     "bash nested.sh",
     "./through-link.sh",
     "'unbalanced",
+    "sort $(cat data)",
+    "X=`cat data`; sort $X",
+    "sed $(cat data) names",
 ]  # fmt: skip
 
 
@@ -102,6 +105,13 @@ def test_what_is_not_known_to_be_unopened_is_a_doubt(directory: Path) -> None:
     """A sandbox that can't tell makes every changed file count."""
     changes = Changes(nodes={f"{directory}/data": File(data=b"x")})
     assert code_behind("make", str(directory), changes, None) == (f"{directory}/data",)
+
+
+def test_a_name_that_would_be_an_option_is_a_doubt(directory: Path) -> None:
+    """A pattern hands such a name to a program, which may run another one because of it."""
+    nodes = {f"{directory}/--compress-program=sh": File(data=b""), f"{directory}/data": File(data=b"x")}
+    found = code_behind("sort * | grep -q x", str(directory), Changes(nodes=nodes), frozenset({f"{directory}/data"}))
+    assert found == (f"{directory}/data",)
 
 
 def test_a_link_on_the_way_to_a_script_is_a_doubt(directory: Path) -> None:
