@@ -76,10 +76,15 @@ def plain(shots: dict[bytes, Shot]) -> dict[bytes, tuple[object, ...]]:
 
 
 def done_for_real(directory: Path, command: str) -> dict[bytes, tuple[object, ...]]:
-    """What the command makes of a copy of the directory, without any sandbox."""
+    """What the command makes of a copy of the directory, without our sandbox.
+
+    The rest of the machine is read-only to it: some of these commands write through links that lead out of the directory.
+    """
     copy = directory.with_name(directory.name + "-copy")
     subprocess.run(["cp", "-a", "--sparse=always", str(directory), str(copy)], check=True)
-    subprocess.run(["bash", "-c", command], cwd=copy, check=False, umask=0o022, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    held = ["bwrap", "--ro-bind", "/", "/", "--bind", str(copy), str(copy), "--dev", "/dev", "--chdir", str(copy), "--"]
+    command_line = [*held, "bash", "-c", command]
+    subprocess.run(command_line, check=False, umask=0o022, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return plain(photograph(copy))
 
 

@@ -113,7 +113,7 @@ KEPT = {
     "added and removed": (plain_files, "echo new > n; rm b sub/c"),
     "link changed": (several(plain_files, linked("l", "a")), "ln -sfn b l"),
     "link made and removed": (several(plain_files, linked("l", "a")), "rm l; ln -s sub/c m"),
-    "link out of it left alone": (several(plain_files, linked("out", "/etc/passwd")), "echo x > a; echo y > out || true"),
+    "link out of it left alone": (several(plain_files, linked("out", "/etc/hostname")), "echo x > a; echo y > out || true"),
     "link out of it removed": (several(plain_files, linked("out", "/etc")), "rm out"),
     "file to link out of it": (plain_files, "ln -sf /etc/shadow a"),
     "link to file": (several(plain_files, linked("l", "a")), "rm l; echo own > l"),
