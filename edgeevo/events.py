@@ -131,13 +131,14 @@ class EnvironmentRejected(Value, tag="environment_rejected"):
 
 
 class LineageMoved(Value, tag="lineage_moved"):
-    """The scheduler's pointer of a lineage: `action` is advance, stay, reduce or end."""
+    """The scheduler's pointer of a lineage: `action` is advance, stay or reduce after attempts at an environment, else end or narrow."""
 
     lineage: str
     generation: int
     action: str
     passed: int
     attempts: int
+    environment_id: str = ""  # what was attempted; empty when nothing was
 
 
 class EpisodesPlayed(Value, tag="episodes_played"):
@@ -272,7 +273,7 @@ class NightRequest(Value):
     spool_dir: str
     incumbent_path: str | None = None
     incumbent: Adapter | None = None
-    lineages: tuple[Environment, ...] = ()  # environments admitted in earlier nights, latest of each lineage first
+    lineages: tuple[Environment, ...] = ()  # admitted in earlier nights, in order of admission
     past: tuple[Event, ...] = ()
 
 

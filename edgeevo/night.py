@@ -38,7 +38,7 @@ from edgeevo.events import (
     TrainingCheckpoint,
 )
 from edgeevo.evolution.harness import Harness
-from edgeevo.evolution.lineage import END, NARROW, Pool, move
+from edgeevo.evolution.lineage import Pool, move
 from edgeevo.evolution.rules import RuleProposer
 from edgeevo.learning import exam, gate
 from edgeevo.learning.examples import Example, practice_tasks, select, shuffled
@@ -89,7 +89,9 @@ class Night:
     def _evolve(self) -> Iterator[Event]:
         founders = self._lineages()
         proposer, weights = RuleProposer(self.plan.groups), self.plan.direction_weights
-        harness = Harness(self.sandbox, self.request.seed, proposer, children=self.plan.children, weights=weights)
+        harness = Harness(
+            self.sandbox, self.request.seed, proposer, generations=self.plan.generations, children=self.plan.children, weights=weights
+        )
         rounds = 1 + (self.plan.generations if self.plan.evolution else 0)
         yield from self._counted(harness.founders(founders, self.pool), 0, len(founders) * rounds)
         if not self.plan.evolution:
@@ -131,8 +133,7 @@ class Night:
 
     def _moved(self, env: Environment) -> Iterator[Event]:
         """Where the scheduler's pointer goes after the attempts at `env`, unless that is recorded already; BROKEN ones don't count."""
-        moves = [e for e in self.past if isinstance(e, LineageMoved) and e.action not in (END, NARROW)]
-        if any((e.lineage, e.generation) == (env.lineage, env.generation) for e in moves):
+        if any(isinstance(e, LineageMoved) and e.environment_id == env.id for e in self.past):
             return
         played = next(e for e in self.past if isinstance(e, EpisodesPlayed) and e.environment_id == env.id)
         valid = [e for e in played.episodes if e.ending is not Ending.BROKEN]

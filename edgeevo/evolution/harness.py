@@ -40,6 +40,7 @@ class Harness:
     seed: int
     proposer: Proposer = field(default_factory=RuleProposer)
     reviewer: PlanReviewer = field(default_factory=RuleReviewer)
+    generations: int = 1  # that a lineage may grow by in one night
     children: int = 1  # of one parent
     weights: tuple[float, float, float] = (1.0, 1.0, 1.0)  # of length, scenario and skill
 
@@ -55,7 +56,7 @@ class Harness:
         """Give every lineage its children of generation `number`; `pool` is followed along, the parent is one of the generation before."""
         for lineage in lineages:
             parent = pool.parent(lineage, number)
-            if parent is None or lineage in pool.ended:
+            if parent is None or lineage in pool.ended or number > pool.began_at(lineage) + self.generations:
                 continue
             for sibling in range(self.children):
                 for event in self._child(parent, sibling, pool):

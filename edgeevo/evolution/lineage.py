@@ -75,14 +75,16 @@ class Pool(Value):
         """What a new environment must differ from: the `novelty` of every admitted one."""
         return frozenset(novelty(env.program) for env in self.environments)
 
-    def latest(self, lineage: str) -> Environment | None:
-        """The youngest admitted environment of a lineage; of siblings the one that was admitted first."""
-        line = [env for env in self.environments if env.lineage == lineage]
-        return max(line, key=lambda env: env.generation) if line else None
+    def began_at(self, lineage: str) -> int:
+        """The youngest generation that a lineage had when the night began; 0 for a new one."""
+        return dict(self.earlier).get(lineage, 0)
 
     def parent(self, lineage: str, number: int) -> Environment | None:
-        """Whose children generation `number` of a lineage are; None when the lineage isn't there yet, or was past it before tonight."""
-        if any(name == lineage and generation >= number for name, generation in self.earlier):
+        """Whose children generation `number` of a lineage are; None when the lineage isn't there yet, or was past it before tonight.
+
+        Of siblings the one that was admitted first.
+        """
+        if self.began_at(lineage) >= number:
             return None
         line = (env for env in self.environments if env.lineage == lineage and env.generation == number - 1)
         return next(line, None)
@@ -100,4 +102,11 @@ def move(environment: Environment, passed: int, attempts: int, nights_at_zero: i
         action = REDUCE
     else:
         action = STAY
-    return LineageMoved(lineage=environment.lineage, generation=environment.generation, action=action, passed=passed, attempts=attempts)
+    return LineageMoved(
+        lineage=environment.lineage,
+        generation=environment.generation,
+        action=action,
+        passed=passed,
+        attempts=attempts,
+        environment_id=environment.id,
+    )

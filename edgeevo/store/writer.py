@@ -178,9 +178,10 @@ class Store:
         return tuple(msgspec.json.decode(row[0], type=Event) for row in rows)
 
     def lineages(self) -> tuple[Environment, ...]:
-        """Admitted environments of all nights, for each lineage the latest generation first."""
+        """Admitted environments of all nights in the order of their admission; those of comparisons, which grow nothing, left out."""
         rows = self._connection.execute(
-            "select body from environments where admitted = 1 order by lineage, generation desc, owner desc, seq desc"
+            "select body from environments join owners on owners.id = environments.owner "
+            "where admitted = 1 and owners.cause != 'comparison' order by owners.started_at, owners.rowid, environments.seq"
         )
         return tuple(msgspec.json.decode(row[0], type=Environment) for row in rows)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from random import Random
 
+import msgspec
 import pytest
 
 from edgeevo.domain import CommandResult, Direction, Environment, Split
@@ -46,7 +47,7 @@ def decisions(events: Iterable[Event]) -> list[tuple]:
 
 def evolve(sandbox: Sandbox, founders: list[Environment], past: list[Event], generations: int) -> list[Event]:
     """Founders and generations as a night makes them, two children each, behind `past`; all events, those of the past included."""
-    harness, events = Harness(sandbox, 7, children=2), list(past)
+    harness, events = Harness(sandbox, 7, generations=generations, children=2), list(past)
     for number in range(generations + 1):
         pool = Pool.of((), events)
         made = harness.founders(founders, pool) if number == 0 else harness.generation(number, [f.lineage for f in founders], pool)
@@ -182,3 +183,20 @@ def test_a_composition_is_new_by_its_links_wherever_they_stand(sandbox) -> None:
     longer = [novelty(env.program) for env in found if len(env.program.links) > 1]
     assert len(set(longer)) == len(longer)
     assert any(a.parent == b.parent and a.id != b.id for a in found for b in found if a.parent)
+
+
+def test_an_old_lineage_doesnt_draw_a_new_one_past_its_bound() -> None:
+    """A night adds at most `generations` to each lineage, however old the oldest one is."""
+    old, young = FOUNDERS[0], FOUNDERS[1]
+    grown = msgspec.structs.replace(old, generation=6)
+    pool = Pool.of((old, grown, young), [])
+    harness = Harness(ScriptedSandbox(silent), 7, generations=2)
+    reached = {
+        number: {e.environment.lineage for e in harness.generation(number, [old.lineage, young.lineage], pool) if hasattr(e, "environment")}
+        for number in range(1, 10)
+    }
+    assert [number for number, names in reached.items() if old.lineage in names] == [7]
+    assert [number for number, names in reached.items() if young.lineage in names] == [1]
+    pool = pool.after(EnvironmentAdmitted(environment=msgspec.structs.replace(young, generation=1), place=1, evidence=()))
+    pool = pool.after(EnvironmentAdmitted(environment=msgspec.structs.replace(young, generation=2), place=1, evidence=()))
+    assert list(harness.generation(3, [young.lineage], pool)) == []

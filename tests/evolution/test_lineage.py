@@ -53,19 +53,22 @@ def test_a_pool_is_a_fold(events: list, cut: int) -> None:
     assert first == Pool.of(FOUNDERS, events)
 
 
-@given(EVENTS)
-def test_the_latest_is_the_youngest_admitted(events: list) -> None:
-    """A lineage's latest environment has the highest generation that was admitted, and rejected ones never count."""
+@given(EVENTS, st.integers(1, 9))
+def test_a_parent_is_the_first_admitted_of_the_generation_before(events: list, number: int) -> None:
+    """Of siblings the one that was admitted first is the parent, and rejected ones never are."""
     pool = Pool.of(FOUNDERS, events)
     for founder in FOUNDERS:
-        admitted = [e.environment for e in events if isinstance(e, EnvironmentAdmitted) and e.environment.lineage == founder.lineage]
-        latest = pool.latest(founder.lineage)
-        assert latest is not None and latest.generation == max([0, *(e.generation for e in admitted)])
+        grown = [e.environment for e in events if isinstance(e, EnvironmentAdmitted)]
+        line = [env for env in (founder, *grown) if env.lineage == founder.lineage and env.generation == number - 1]
+        assert pool.parent(founder.lineage, number) == (line[0] if line else None)
 
 
-def test_an_unknown_lineage_has_no_latest() -> None:
-    """A lineage whose founder was never admitted has no environment."""
-    assert Pool().latest("nobody") is None
+def test_a_lineage_that_was_past_a_generation_gets_no_more_children_there() -> None:
+    """What earlier nights grew isn't grown again, and an unknown lineage has no parent."""
+    pool = Pool.of([FOUNDERS[0], child(0, 1), child(0, 2)], [])
+    assert [pool.parent(FOUNDERS[0].lineage, number) for number in (1, 2, 3)] == [None, None, child(0, 2)]
+    assert pool.began_at(FOUNDERS[0].lineage) == 2 and pool.began_at("nobody") == 0
+    assert pool.parent("nobody", 1) is None
 
 
 def test_ancestors_come_oldest_first() -> None:
