@@ -9,10 +9,12 @@ import threading
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from edgeevo.environments import sets
 from edgeevo.errors import StoreError
-from edgeevo.events import NightEnded, NightPlan, NightRequest, Phase, PhaseStarted, Progress
+from edgeevo.events import EnvironmentAdmitted, NightEnded, NightPlan, NightRequest, Phase, PhaseStarted, Progress
 from edgeevo.rehearsal import night
 from edgeevo.store.schema import MIGRATIONS
 from edgeevo.store.writer import Store, filesystem_of
@@ -42,6 +44,19 @@ def test_events_come_back_as_they_were(store: Store, tmp_path: Path) -> None:
     for event in events:
         store.record(owner, event, now=2.0)
     assert list(store.past(owner)) == events
+
+
+def test_environments_of_all_nights_come_in_the_order_of_their_admission(store: Store) -> None:
+    """Night 2 comes before night 10, siblings keep their order, and what a comparison admitted is left out."""
+    grown = [msgspec.structs.replace(sets.founders()[0], generation=number) for number in range(24)]
+    for number in range(11):
+        owner = store.start("night", cause="window", seed=1, request=b"{}", now=float(number))
+        for env in grown[2 * number : 2 * number + 2]:
+            store.record(owner, EnvironmentAdmitted(environment=env, place=1, evidence=()), now=2.0)
+        store.record(owner, NightEnded(summary="done"), now=3.0)
+    other = store.start("night", cause="comparison", seed=1, request=b"{}", now=11.0)
+    store.record(other, EnvironmentAdmitted(environment=grown[22], place=1, evidence=()), now=12.0)
+    assert list(store.lineages()) == grown[:22]
 
 
 def test_progress_is_never_stored(store: Store) -> None:
