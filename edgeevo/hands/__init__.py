@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from edgeevo.domain import Changes
 from edgeevo.errors import EdgeevoError, RefusedError
+from edgeevo.hands.comparing import is_the_one
 from edgeevo.hands.evidence import code_behind
 from edgeevo.hands.ledger import MAX_UNDO_BYTES, Journal, Ledger, Mark, home
 from edgeevo.hands.place import Place, Seen, look_around, shown
@@ -74,6 +75,7 @@ def resume(ledger: Ledger, run: str | None = None, *, step: Before = go_on) -> J
         transfer = Transfer(ledger, journal, step)
         try:
             _refuse_misfits(transfer.misfits(forwards=True, begun=True))
+            transfer.changed |= {step.path for step in journal.steps}  # for all that we know
             _forwards(ledger, journal, transfer)
         finally:
             transfer.close()
@@ -92,44 +94,64 @@ def undo(ledger: Ledger, run: str | None = None, *, step: Before = go_on, leave_
             raise RefusedError(f"run {journal.id} is undone already", hint="`edgeevo undo` without a run takes the last one that isn't")
         transfer = Transfer(ledger, journal, step)
         try:
+            misfits = transfer.misfits(forwards=False, begun=mark.phase != "applied")
             if leave_changed is None:
-                _refuse_misfits(transfer.misfits(forwards=False, begun=mark.phase != "applied"))
+                _refuse_misfits(misfits)
             used = mark.used or tuple(path for path, at in transfer.times_ns().items() if mark.times_ns.get(path, at) != at)
             ledger.set_mark(journal.id, Mark(phase="undoing", used=used))
             left = transfer.carry_out(forwards=False, lenient=leave_changed is not None, keep_times=frozenset(used))
             if leave_changed is not None:
                 leave_changed += map(shown, left)
-            _undone(ledger, journal, keep=bool(left))
+            _undone(ledger, journal, promised=bool(left), kept=tuple(transfer.kept))
         finally:
             transfer.close()
         return journal
 
 
 def _forwards(ledger: Ledger, journal: Journal, transfer: Transfer) -> None:
-    ledger.set_mark(journal.id, Mark(phase="applying"))
     try:
+        ledger.set_mark(journal.id, Mark(phase="applying"))
         transfer.carry_out(forwards=True)
-    except KeyboardInterrupt:
-        transfer.carry_out(forwards=False, lenient=True)
-        _undone(ledger, journal)
+        ledger.set_mark(journal.id, Mark(phase="applied", times_ns=transfer.times_ns(), kept=tuple(transfer.kept)))
+    except KeyboardInterrupt as interrupt:
+        if owed := _back(ledger, journal, transfer):
+            raise RefusedError(f"stopped, but not all of it could be put back{owed}", hint=_back_hint(journal)) from interrupt
         raise
     except (OSError, EdgeevoError) as error:
         try:
-            transfer.carry_out(forwards=False, lenient=True)
+            owed = _back(ledger, journal, transfer)
         except (OSError, EdgeevoError) as second:
             raise RefusedError(
                 f"writing back broke off ({error}), and what was written could not be put back ({second})",
                 hint=f"when that is cured, `edgeevo undo {journal.id}` puts it back",
             ) from error
-        _undone(ledger, journal)
+        if owed:
+            raise RefusedError(
+                f"writing back broke off ({error}), and not all of it could be put back{owed}", hint=_back_hint(journal)
+            ) from error
         hint = error.hint if isinstance(error, EdgeevoError) else "the diff shows what would have been done"
-        raise RefusedError(f"nothing was written back: {error}", hint=hint) from error
-    ledger.set_mark(journal.id, Mark(phase="applied", times_ns=transfer.times_ns()))
+        kept = f"; what was displaced is in {', '.join(transfer.kept)}" if transfer.kept else ""
+        raise RefusedError(f"nothing was written back: {error}{kept}", hint=hint) from error
 
 
-def _undone(ledger: Ledger, journal: Journal, *, keep: bool = False) -> None:
-    ledger.set_mark(journal.id, Mark(phase="undone"))
-    if not keep:
+def _back(ledger: Ledger, journal: Journal, transfer: Transfer) -> str:
+    """Put back what was written; what could not be is told, and its record stays, for it is the only place where the original is."""
+    left = [path for path in transfer.carry_out(forwards=False, lenient=True) if path in transfer.changed]
+    if not left:
+        _undone(ledger, journal, kept=tuple(transfer.kept))
+        return ""
+    ledger.set_mark(journal.id, Mark(phase="undoing", kept=tuple(transfer.kept)))
+    kept = f"; what was displaced is in {', '.join(transfer.kept)}" if transfer.kept else ""
+    return f": {', '.join(map(shown, left[:MAX_NAMED]))} {'was' if len(left) == 1 else 'were'} changed since{kept}"
+
+
+def _back_hint(journal: Journal) -> str:
+    return f"`edgeevo undo --leave-changed {journal.id}` lets these be and keeps their originals with the record"
+
+
+def _undone(ledger: Ledger, journal: Journal, *, promised: bool = False, kept: tuple[str, ...] = ()) -> None:
+    ledger.set_mark(journal.id, Mark(phase="undone", promised=promised, kept=kept))
+    if not promised:
         ledger.drop_contents(journal.id)
 
 
@@ -142,11 +164,10 @@ def _refuse_misfits(found: Sequence[str]) -> None:
 
 
 def _refuse_unfinished(ledger: Ledger, place: Place) -> None:
-    status = os.fstat(place.fd)
     for run in ledger.ids():
         phase = ledger.mark(run).phase
         if phase in ("applying", "undoing"):
             journal = ledger.journal(run)
-            if (journal.device, journal.inode) == (status.st_dev, status.st_ino):
+            if is_the_one(place, journal):
                 word = "`edgeevo resume-apply` or `edgeevo undo`" if phase == "applying" else "`edgeevo undo`"
                 raise RefusedError(f"run {run} on the same directory was broken off", hint=f"{word} finishes it")

@@ -44,8 +44,8 @@ class Journal(Value):
     id: str
     instruction: str
     directory: bytes
-    device: int
     inode: int
+    handle: bytes  # what the file system calls the directory, also after a remount; empty where it has no such name
     steps: tuple[Step, ...]
     parents: tuple[Parent, ...]
     anchors: dict[int, tuple[bytes, tuple[int, ...]]]
@@ -57,6 +57,8 @@ class Mark(Value):
     phase: Phase
     times_ns: dict[bytes, int] = msgspec.field(default_factory=dict)
     used: tuple[bytes, ...] = ()
+    kept: tuple[str, ...] = ()  # where content lies that somebody else wrote meanwhile, and that no name had any more
+    promised: bool = False  # the record's contents are to stay, for they are nowhere else
 
 
 def home(environ: Mapping[str, str] = os.environ) -> Path:
@@ -84,7 +86,8 @@ class Ledger:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             begun = [self.place / run for run in self.ids() if not (self.place / run / "phase").exists()]
-            begun += [self.place / run for run in self.ids() if self.mark(run).phase == "undone"][:-KEPT_UNDONE]
+            marks = {run: self.mark(run) for run in self.ids()}
+            begun += [self.place / run for run, mark in marks.items() if mark.phase == "undone" and not mark.promised][:-KEPT_UNDONE]
             for half in {*self.place.glob("*.part"), *begun}:  # whoever made it is dead, for we hold the lock, and has changed nothing
                 shutil.rmtree(half)
             yield
@@ -147,8 +150,8 @@ class Ledger:
                 id=run,
                 instruction=instruction,
                 directory=place.directory,
-                device=status.st_dev,
                 inode=status.st_ino,
+                handle=kernel.handle(place.fd),
                 steps=steps,
                 parents=plan.parents,
                 anchors=plan.anchors,

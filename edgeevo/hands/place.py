@@ -57,8 +57,8 @@ class Meta(Value):
 
     @property
     def identity(self) -> tuple[int, ...]:
-        """Changes whenever the content may have changed, and by nothing that we do to its names."""
-        return (self.device, self.inode, self.size, self.mtime_ns)
+        """Changes whenever the content may have changed, by nothing that we do to its names, and not by a remount."""
+        return (self.inode, self.size, self.mtime_ns)
 
 
 def meta_of(status: os.stat_result) -> Meta:
@@ -77,6 +77,22 @@ def meta_of(status: os.stat_result) -> Meta:
         atime_ns=status.st_atime_ns,
         allocated_bytes=status.st_blocks * 512,
     )
+
+
+def attributes_at(fd: int, name: bytes) -> dict[str, bytes | None]:
+    """The extended attributes of a file or directory in the directory `fd`; None for what we may not read."""
+    opened = kernel.open_beneath(fd, name, os.O_PATH | os.O_NOFOLLOW)
+    try:
+        path = f"/proc/self/fd/{opened}"
+        found: dict[str, bytes | None] = {}
+        for key in os.listxattr(path):
+            try:
+                found[key] = os.getxattr(path, key)
+            except PermissionError:
+                found[key] = None
+        return found
+    finally:
+        os.close(opened)
 
 
 def shown(path: bytes) -> str:
@@ -105,9 +121,9 @@ class Place:
         finally:
             os.close(fd)
 
-    def open(self, path: bytes, flags: int) -> int:
+    def open(self, path: bytes, flags: int, *, mode: int = 0) -> int:
         """A descriptor of `path` itself."""
-        return kernel.open_beneath(self.fd, path or b".", flags | os.O_NOFOLLOW, resolve=_RESOLVE)
+        return kernel.open_beneath(self.fd, path or b".", flags | os.O_NOFOLLOW, resolve=_RESOLVE, mode=mode)
 
     def look(self, path: bytes) -> Meta | None:
         """What is at `path`, or None. A link or mount on the way counts as nothing being there."""

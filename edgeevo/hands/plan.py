@@ -8,9 +8,12 @@ replaced (directories before what is in them). Read backwards with the states ex
 
 from __future__ import annotations
 
+import errno
 import os
 import posixpath
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -21,6 +24,7 @@ from edgeevo.hands.place import Meta, Place, Seen, shown
 from edgeevo.sandbox.laying import SPECIAL_TARGET
 
 SET_ID_BITS = 0o6000
+CAP_SYS_ADMIN, CAP_SETFCAP = 21, 31  # of the kernel
 MAX_REASONS = 8
 KEPT_SECURITY = "security.selinux"  # given anew by the system to whatever is made
 
@@ -66,7 +70,6 @@ class Plan(Value):
     steps: tuple[Step, ...]
     parents: tuple[Parent, ...]
     anchors: dict[int, tuple[bytes, tuple[int, ...]]]
-    outside: int = 0  # changes outside the directory, which stay behind
 
 
 def inside(changes: Changes, directory: bytes) -> dict[bytes, Node | None]:
@@ -74,6 +77,12 @@ def inside(changes: Changes, directory: bytes) -> dict[bytes, Node | None]:
     prefix = directory + b"/"
     paths = {changes.raw.get(key, key.encode()): node for key, node in changes.nodes.items()}
     return {path[len(prefix) :]: node for path, node in paths.items() if path.startswith(prefix)}
+
+
+def outside(changes: Changes, directory: str) -> list[str]:
+    """The changes that are not below `directory`, and stay behind."""
+    prefix = os.fsencode(directory) + b"/"
+    return sorted(key for key in changes.nodes if not changes.raw.get(key, key.encode()).startswith(prefix))
 
 
 def plan(place: Place, seen: Seen, changes: Changes) -> Plan:
@@ -110,6 +119,8 @@ class _Planner:
             steps[path] = Step(path=path, before=before, after=self._after(path, before))
             self._refuse_by_place(path)
         self._refuse_half_removed()
+        if self._nodes:
+            self._refuse_top()
         if self._reasons:
             more = f"; and {len(self._reasons) - MAX_REASONS} more" if len(self._reasons) > MAX_REASONS else ""
             raise RefusedError(
@@ -121,8 +132,7 @@ class _Planner:
         removed = sorted((step for step in done if step.after is None), key=lambda step: step.path.split(b"/"), reverse=True)
         made = sorted((step for step in done if step.after is not None), key=lambda step: step.path.split(b"/"))
         parents = tuple(self._parents([step.path for step in done], both_directories))
-        outside = len(self._changes.nodes) - len(self._nodes)
-        return Plan(steps=(*removed, *made), parents=parents, anchors=self._anchors, outside=outside)
+        return Plan(steps=(*removed, *made), parents=parents, anchors=self._anchors)
 
     def _refuse(self, path: bytes, why: str) -> None:
         self._reasons.append(f"{shown(path)} {why}")
@@ -217,6 +227,8 @@ class _Planner:
             os.close(fd)
         if self._nodes[path] is not None and (name := next((name for name in found if name.startswith("security.")), None)):
             self._refuse(path, f"has the attribute {name}, which no changed file may keep")
+        if name := next((name for name in found if not _may_set(name)), None):
+            self._refuse(path, f"has the attribute {name}, which you can't give back")
         return found
 
     def _refuse_owner(self, path: bytes, meta: Meta) -> None:
@@ -276,6 +288,18 @@ class _Planner:
         elif os.geteuid() and now.uid != os.geteuid() and not self._writable(parent):
             self._refuse(parent, "can't be written to by you")
 
+    def _refuse_top(self) -> None:
+        """New files are prepared in the directory itself, whichever of its entries change."""
+        now = self._place.look(b"")
+        if os.geteuid() and now is not None and now.uid == os.geteuid() and now.mode & 0o300 != 0o300:
+            return  # opened for the time of the work
+        try:
+            os.close(self._place.open(b"", os.O_TMPFILE | os.O_RDWR, mode=0o600))
+        except OSError as error:
+            if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT) and self._writable(b""):  # no unnamed files here
+                return
+            self._refuse(self._place.directory, f"can't be written to by you: {os.strerror(error.errno or 0)}")
+
     def _writable(self, path: bytes) -> bool:
         fd = self._place.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -313,6 +337,14 @@ class _Planner:
             yield Parent(path=path, mode_before=before.mode if before else None, times_before_ns=times, mode_after=after)
 
 
+def _may_set(attribute: str) -> bool:
+    """Whether this process may give a file such an attribute."""
+    if not attribute.startswith(("security.", "trusted.")):
+        return True
+    able = re.search(r"^CapEff:\s*([0-9a-f]+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return able is not None and bool(int(able[1], 16) >> (CAP_SETFCAP if attribute == "security.capability" else CAP_SYS_ADMIN) & 1)
+
+
 def _is_directory(entry: Entry | None) -> bool:
     return entry is not None and entry.kind == "directory"
 
@@ -321,6 +353,6 @@ def _changed(meta: Meta, now: Meta) -> bool:
     """Whether an entry is another one, or has another content or owner; of a directory, whether it is another one."""
     if meta.kind == "directory":
         return (meta.kind, meta.inode, meta.mode, meta.uid, meta.gid) != (now.kind, now.inode, now.mode, now.uid, now.gid)
-    return (meta.kind, meta.mode, meta.uid, meta.gid, meta.ctime_ns, meta.identity) != (
-        now.kind, now.mode, now.uid, now.gid, now.ctime_ns, now.identity,
+    return (meta.kind, meta.mode, meta.uid, meta.gid, meta.device, meta.ctime_ns, meta.identity) != (
+        now.kind, now.mode, now.uid, now.gid, now.device, now.ctime_ns, now.identity,
     )  # fmt: skip

@@ -17,6 +17,7 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 RESOLVE_NO_XDEV, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH, RESOLVE_IN_ROOT = 1, 2, 4, 8, 16
 SAFE_RESOLVE = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS
 RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
+AT_EMPTY_PATH = 0x1000
 IN_OPEN, IN_ONESHOT, IN_CLOEXEC, IN_NONBLOCK, IN_Q_OVERFLOW = 0x20, 1 << 31, os.O_CLOEXEC, os.O_NONBLOCK, 0x4000
 _OPENAT2 = 437  # the same on every architecture, as for all calls since 5.0
 _PIVOT_ROOT = {"x86_64": 155}.get(platform.machine(), 41)  # 41 in the generic table: aarch64, riscv64
@@ -78,6 +79,21 @@ def rename(old_fd: int, old: bytes, new_fd: int, new: bytes, flags: int) -> None
     """renameat2(2): RENAME_NOREPLACE never replaces, RENAME_EXCHANGE swaps two names in one step."""
     result = _libc.renameat2(ctypes.c_int(old_fd), old, ctypes.c_int(new_fd), new, ctypes.c_uint(flags))
     _check(result, f"rename of {old!r} to {new!r}")
+
+
+def handle(fd: int) -> bytes:
+    """name_to_handle_at(2) of a descriptor: what the file system calls it, the same after a remount; empty where it has no such name."""
+    room = 128
+    found = ctypes.create_string_buffer(struct.pack("=Ii", room, 0) + bytes(room))
+    mount_id = ctypes.c_int()
+    try:
+        result = _libc.name_to_handle_at(ctypes.c_int(fd), b"", found, ctypes.byref(mount_id), ctypes.c_int(AT_EMPTY_PATH))
+    except AttributeError:  # a C library without it
+        return b""
+    if result < 0:
+        return b""
+    size, kind = struct.unpack_from("=Ii", found.raw)
+    return struct.pack("=i", kind) + found.raw[8 : 8 + size]
 
 
 def sync_filesystem(fd: int) -> None:
