@@ -1,10 +1,11 @@
 """May a check that passed be believed? Not when it ran, or read as code, what the agent had changed: then the agent wrote its own verdict.
 
-    code_behind(check, directory, changes, opened)  ->  the changed paths that the check ran or may have read as code
+    code_behind(check, directory, changes, opened)  ->  the changed paths that spoil the verdict, none when it may be believed
 
-`opened` is what the sandbox saw the check open (None: it does not know). A check that is understood is one made of programs that only
-read data (grep, test, sort …) and of shell scripts made of those: there, a changed file is code when it is executable and was opened, or is
-run or sourced by its path. In any other check every changed file that was opened counts as code, and so does every link and every removal.
+Only a check that is understood for sure is believed (`edgeevo.hands.reading`): programs that read data and can't be told by it to run
+anything, joined by pipes, `&&`, `||`, redirections and `if`, with constant words; and unchanged shell scripts of the directory made of
+those. In such a check a changed file is code when it is executable and was opened (`opened` is what the sandbox saw, None when it doesn't
+know), or is run by its path. In any other each change counts, opened or not: a name, a mode or a link steers a program as code does.
 """
 
 from __future__ import annotations
@@ -12,246 +13,119 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from edgeevo.domain import Changes, File, Link
+from edgeevo.domain import Changes, Directory, File
+from edgeevo.hands.reading import Command, NotUnderstoodError, Word, only_reads, parse
 
-READERS = frozenset(
-    "awk base32 base64 basename cat cksum cmp column comm cut date df diff dirname du egrep expand expr fgrep file find fmt fold gawk "
-    "getfacl getfattr grep gunzip gzip head hexdump join jq ls lsattr mawk md5sum nl od paste pr pwd readlink realpath rev sdiff sed seq "
-    "sha1sum sha256sum sha512sum shuf sort stat strings sum tac tail tar tee tr tsort uniq unexpand unzip wc xxd xz xzcat zcat zgrep "
-    "zipinfo".split()
-)
-BUILTINS = frozenset(": [ [[ break continue echo exit false printf read return set shift test true unset wait".split())
-KEYWORDS = frozenset(["!", "if", "then", "elif", "else", "while", "until", "do", "{", "time"])
-ENDINGS = frozenset(["fi", "done", "}"])
 SHELLS = frozenset(["sh", "bash", "dash"])
-SYSTEM = ("/bin/", "/usr/bin/")
-OPTION_RUNNERS = {
-    "find": r"-(exec|ok)(dir)?$|-fprint|-fls",
-    "awk": r"-[filE]|--(file|include|load|exec)|.*(system\(|\||getline|@)",
-    "gawk": r"-[filE]|--(file|include|load|exec)|.*(system\(|\||getline|@)",
-    "mawk": r"-f|--file|.*(system\(|\||getline)",
-    "sed": r"-[a-zA-Z]*f|--file|(.*[;0-9$/ ])?(e$|e |s(?P<by>.).*(?P=by).*(?P=by)[gpiImM0-9]*e)",
-    "[[": r"-(eq|ne|lt|le|gt|ge|v)$",  # bash evaluates their operands, and what a file says would be run
-    "sort": r"--compress-program",
-    "tar": r"-I|-F|--(to-command|use-compress-program|checkpoint-action|info-script|new-volume-script|rsh-command|rmt-command)",
-    "jq": r"-[a-zA-Z]*[fL]|--(from-file|library-path)",
-    "file": r"-[a-zA-Z]*m|--magic-file",
-}
-LANGUAGES = frozenset(["awk", "gawk", "mawk", "sed"])  # a dollar in their arguments is their own
-STEERING = re.compile(r"(PATH|IFS|ENV|BASH_ENV|SHELLOPTS|LD_\w+|\w*PATH)\+?=")
+KEYWORDS = frozenset(["!", "if", "then", "elif", "else"])  # what follows is a command
+SYSTEM = re.compile(r"/(usr/)?bin/[^/]+")
+OUTSIDE = ("/tmp/", "/var/tmp/", "/home/", "/root/")  # noqa: S108 - where no program of the system looks
+SHELL_OPTIONS = re.compile(r"-[eux]+|-[eux]*o|pipefail|errexit|nounset")
 MAX_SCRIPT_BYTES, MAX_SCRIPTS = 65_536, 16
-HOLE = "\0"  # stands for what a substitution gives
-
-
-class _NotUnderstoodError(Exception):
-    """The text does something that this module can't follow."""
+ENTERED = 0o500  # what a directory must allow its owner, or what is in it is hidden
 
 
 def code_behind(check: str, directory: str, changes: Changes, opened: frozenset[str] | None) -> tuple[str, ...]:
-    """The changed paths that `check`, run in `directory`, ran or may have read as code; sorted, empty when it may be believed."""
+    """The changed paths that spoil the verdict of `check`, run in `directory`; sorted, empty when it may be believed."""
     if not changes.nodes:
         return ()
     reading = _Reading(directory, changes)
     try:
         if any(posixpath.basename(path).startswith("-") for path in changes.nodes):
-            raise _NotUnderstoodError  # a pattern would give such a name to a program as an option
+            raise NotUnderstoodError  # a pattern would give such a name to a program as an option
         reading.follow(check)
-        found = {path for path in reading.ran if reading.changed(path)} | set(_executables(changes, opened))
-    except _NotUnderstoodError:
-        found = set(changes.nodes) if opened is None else set(opened) & set(changes.nodes)
-        found |= {path for path, node in changes.nodes.items() if node is None or isinstance(node, Link)}
-    return tuple(sorted(found))
+    except NotUnderstoodError:
+        return tuple(sorted(changes.nodes))
+    return tuple(sorted(reading.ran | set(_found_or_hidden(directory, changes, opened))))
 
 
-def _executables(changes: Changes, opened: frozenset[str] | None) -> Iterator[str]:
-    """Programs that were opened, and programs that are gone, so that another one may have been found."""
+def _found_or_hidden(directory: str, changes: Changes, opened: frozenset[str] | None) -> Iterator[str]:
+    """Programs that may have been found in place of another one, and directories that nobody can look into any more."""
     for path, node in changes.nodes.items():
-        if isinstance(node, File) and node.mode & 0o111 and (opened is None or path in opened):
-            yield path
-        if node is None and os.path.isfile(path) and os.access(path, os.X_OK):
+        started = isinstance(node, File) and node.mode & 0o111 and (opened is None or path in opened)
+        missed = node is None and os.path.isfile(path) and os.access(path, os.X_OK)
+        hiding = isinstance(node, Directory) and node.mode & ENTERED != ENTERED
+        if started or missed or hiding or not path.startswith((directory + "/", *OUTSIDE)):
             yield path
 
 
 class _Reading:
-    """What a check runs by path, found by reading it and the scripts that it runs."""
+    """Follows a check and the scripts that it runs by path; `ran` are those that are of the agent's making."""
 
     def __init__(self, directory: str, changes: Changes) -> None:
         self._directory, self._changes = directory, changes
+        self._scripts: set[str] = set()
+        self._moved = False
         self.ran: set[str] = set()
 
-    def changed(self, path: str) -> bool:
-        """Whether a path, or a link or removal on the way to it, is of the agent's making."""
-        nodes = self._changes.nodes
-        if path in nodes:
-            return True
-        above = posixpath.dirname(path)
-        while above not in ("/", ""):
-            if above in nodes and (nodes[above] is None or isinstance(nodes[above], Link)):
-                return True
-            above = posixpath.dirname(above)
-        return False
-
     def follow(self, text: str) -> None:
-        """Note what `text` runs; _NotUnderstoodError when that can't be told."""
-        for part in _parts(text):
-            for words in _commands(part):
-                self._command(words)
+        """Note what `text` runs; NotUnderstoodError when that can't be told for sure."""
+        for command in parse(text):
+            self._command(command)
 
-    def _command(self, words: list[str]) -> None:
-        while words and (words[0] in KEYWORDS or re.match(r"\w+\+?=", words[0])):
+    def _command(self, words: Command) -> None:
+        while words and words[0].text in KEYWORDS:
             words = words[1:]
-        if not words or words[0] in ENDINGS:
+        if not words or (words[0].text == "fi" and len(words) == 1):
             return
-        name, arguments = words[0], words[1:]
-        if name == "for":
-            return
-        if name in (".", "source"):
-            self._script(arguments[0] if arguments else HOLE)
-            return
-        if name.startswith(SYSTEM):
+        if not words[0].constant:
+            raise NotUnderstoodError
+        name, arguments = words[0].text, words[1:]
+        if SYSTEM.fullmatch(name):
             name = posixpath.basename(name)
-        if "/" in name:
-            self._script(name)
+        if name in (".", "source") and len(arguments) == 1:
+            self._script(arguments[0])
+        elif "/" in name and not arguments:
+            self._script(words[0])
         elif name in SHELLS:
             self._shell(arguments)
-        elif name not in READERS | BUILTINS or _runs_what_it_reads(name, arguments):
-            raise _NotUnderstoodError
+        elif name == "cd" and len(arguments) == 1 and arguments[0].constant and not arguments[0].text.startswith("-"):
+            self._moved = True
+        elif name == "set" and all(word.constant and SHELL_OPTIONS.fullmatch(word.text) for word in arguments):
+            return
+        elif not only_reads(name, arguments):
+            raise NotUnderstoodError
 
-    def _shell(self, arguments: list[str]) -> None:
-        while arguments and re.fullmatch(r"-[euxvn]+", arguments[0]):
+    def _shell(self, arguments: Command) -> None:
+        while arguments and arguments[0].constant and re.fullmatch(r"-[eux]+", arguments[0].text):
             arguments = arguments[1:]
-        if len(arguments) > 1 and re.fullmatch(r"-[eux]*c", arguments[0]):
-            self.follow(arguments[1])
-        elif arguments and not arguments[0].startswith("-"):
+        if len(arguments) == 2 and arguments[1].constant and re.fullmatch(r"-[eux]*c", arguments[0].text):
+            self.follow(arguments[1].text)
+        elif len(arguments) == 1 and not arguments[0].text.startswith("-"):
             self._script(arguments[0])
         else:
-            raise _NotUnderstoodError
+            raise NotUnderstoodError
 
-    def _script(self, word: str) -> None:
-        """A file that is run or sourced: as the agent left it it is noted, as it was it is read on."""
-        if re.search(r"[\0$*?\[~{]", word) or len(self.ran) >= MAX_SCRIPTS:
-            raise _NotUnderstoodError
-        path = posixpath.normpath(posixpath.join(self._directory, word))
-        real = os.path.realpath(path)
-        if path in self.ran:
+    def _script(self, word: Word) -> None:
+        """A file that is run or sourced: as the agent left it it is noted, as it was it is read on. No link may be on the way to it."""
+        path = posixpath.normpath(posixpath.join(self._directory, word.text))
+        if not word.constant or self._moved or not path.startswith(self._directory + "/") or len(self._scripts) >= MAX_SCRIPTS:
+            raise NotUnderstoodError
+        if path in self._scripts:
             return
-        self.ran |= {path, real}
-        if self.changed(path) or self.changed(real):
+        self._scripts.add(path)
+        changed = {each for each in self._way(path) if each in self._changes.nodes}
+        if changed:
+            self.ran |= changed
             return
+        if "/" not in word.text and not os.path.exists(path):  # looked for in PATH then
+            raise NotUnderstoodError
         try:
-            text = Path(real).read_bytes()[: MAX_SCRIPT_BYTES + 1].decode()
+            if os.path.realpath(path) != os.path.realpath(self._directory) + path[len(self._directory) :]:
+                raise NotUnderstoodError
+            text = Path(path).read_bytes()[: MAX_SCRIPT_BYTES + 1].decode()
         except (OSError, UnicodeDecodeError) as error:
-            raise _NotUnderstoodError from error
+            raise NotUnderstoodError from error
         first = text.partition("\n")[0]
-        if len(text) > MAX_SCRIPT_BYTES or (first.startswith("#!") and not re.search(r"[/ ](ba|da)?sh( -[eux]+)?$", first.rstrip())):
-            raise _NotUnderstoodError
+        if len(text) > MAX_SCRIPT_BYTES or (first.startswith("#!") and not re.fullmatch(r"#! ?/(usr/)?bin/(ba|da)?sh( -[eux]+)?", first)):
+            raise NotUnderstoodError
         self.follow(text)
 
-
-def _runs_what_it_reads(name: str, arguments: list[str]) -> bool:
-    """Whether a program that only reads is told here to run something, or could be by what a file says."""
-    options = OPTION_RUNNERS.get(name)
-    if options is None:
-        return False
-    unknown = rf"{HOLE}|^\$" if name in LANGUAGES else rf"{HOLE}|\$[A-Za-z_{{@*]"
-    given = name != "[["  # a condition takes no options from what it is given
-    return any(re.match(options, word, re.DOTALL) or (given and re.search(unknown, word)) for word in arguments)
-
-
-def _parts(text: str) -> Iterator[str]:
-    """The text with every substitution cut out, then what is substituted, each on its own."""
-    waiting = [text]
-    while waiting:
-        outer, inner = _cut(waiting.pop())
-        yield outer
-        waiting += inner
-
-
-def _cut(text: str) -> tuple[str, list[str]]:
-    """Cut out $(…), <(…), >(…) and `…`, leaving HOLE; single quotes and comments protect."""
-    kept, inner, at, quoted = [], [], 0, False
-    while at < len(text):
-        here = text[at]
-        if here == "\\":
-            kept.append(text[at : at + 2])
-            at += 2
-        elif here == "#" and not quoted and (at == 0 or text[at - 1] in " \t\n;&|()"):
-            at = text.find("\n", at) if "\n" in text[at:] else len(text)
-        elif text[at : at + 2] in ("$'", '$"') and not quoted:
-            raise _NotUnderstoodError  # quoting of other kinds
-        elif here == "'" and not quoted:
-            end = _find(text, "'", at + 1)
-            kept.append(text[at : end + 1])
-            at = end + 1
-        elif here == "`":
-            end = _find(text, "`", at + 1)
-            inner.append(text[at + 1 : end])
-            kept.append(HOLE)
-            at = end + 1
-        elif text[at : at + 2] in ("$(", "<(", ">("):
-            end = _closing(text, at + 2)
-            inner.append(text[at + 2 : end])
-            kept.append(HOLE)
-            at = end + 1
-        else:
-            quoted ^= here == '"'
-            kept.append(here)
-            at += 1
-    return "".join(kept), inner
-
-
-def _find(text: str, what: str, start: int) -> int:
-    end = text.find(what, start)
-    if end < 0:
-        raise _NotUnderstoodError
-    return end
-
-
-def _closing(text: str, at: int) -> int:
-    """Where the bracket that was opened before `at` closes."""
-    level = 1
-    while at < len(text):
-        if text[at] == "\\":
-            at += 1
-        elif text[at] == "'":
-            at = _find(text, "'", at + 1)
-        elif text[at] == "(":
-            level += 1
-        elif text[at] == ")":
-            level -= 1
-            if not level:
-                return at
-        at += 1
-    raise _NotUnderstoodError
-
-
-def _commands(text: str) -> Iterator[list[str]]:
-    """The simple commands of a text without substitutions, redirections left out."""
-    if "<<" in text or STEERING.search(text) or re.search(r"\bcase\b|\bfunction\b|\(\s*\)|\balias\b", text):
-        raise _NotUnderstoodError
-    lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&\n")
-    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
-    words: list[str] = []
-    skip = False
-    try:
-        tokens = list(lexer)
-    except ValueError as error:
-        raise _NotUnderstoodError from error
-    for token in tokens:
-        if token and set(token) <= set("();<>|&\n"):
-            if set(token) & set("<>") and "(" not in token:
-                skip = True
-                if words and words[-1].isdigit():
-                    words.pop()
-                continue
-            yield words
-            words = []
-        elif skip:
-            skip = False
-        else:
-            words.append(token)
-    yield words
+    def _way(self, path: str) -> Iterator[str]:
+        """The path and the directories on the way to it."""
+        while path.startswith(self._directory + "/"):
+            yield path
+            path = posixpath.dirname(path)
