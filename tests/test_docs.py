@@ -162,3 +162,9 @@ def test_every_relative_link_leads_somewhere() -> None:
         if not (page.parent / target).exists()
     }
     assert broken == set()
+
+
+def test_the_operating_guide_has_the_exit_codes_of_the_command_line() -> None:
+    """Each code of docs/cli.md, which is made from the program, has its row, and no other has."""
+    rows = [set(re.findall(r"^\| (\d+) \|", (ROOT / "docs" / name).read_text(), re.MULTILINE)) for name in ("cli.md", "operating.md")]
+    assert rows[0] == rows[1] and "10" in rows[0]

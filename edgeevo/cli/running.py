@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,16 @@ from edgeevo.cli.changes import show_changes, told_changes
 from edgeevo.cli.hands import MAX_STEPS, Done, RealTask, work
 from edgeevo.cli.text import clean, duration
 from edgeevo.cli.thinking import Thinker
+from edgeevo.cli.undoing import told_kept
 from edgeevo.control import RunEnded
 from edgeevo.domain import CommandResult, Ending, Limits, Value
 from edgeevo.errors import EdgeevoError, RefusedError
-from edgeevo.hands import MAX_UNDO_BYTES, Ledger, apply, before, concerns, home, refuse_directory
+from edgeevo.hands import MAX_UNDO_BYTES, Ledger, apply, before, concerns, home, outside, refuse_directory
 from edgeevo.sandbox import open_sandbox
 
 CHECK_FAILED = 10
 MAX_SHOWN_BYTES = 2000
+MAX_NAMED = 8
 
 
 class Wishes(Value):
@@ -155,19 +158,28 @@ def perform(thinker: Thinker, task: RealTask, wishes: Wishes = Wishes()) -> Done
             seconds=done.seconds,
         )
     )
+    behind = outside(done.changes, task.directory)
     written, refusal = "", None
+    kept: tuple[str, ...] = ()
     try:
         if _wanted(done, task, wishes):
-            journal = apply(seen, done.changes, Ledger(home(), max_bytes=wishes.max_undo_bytes), instruction=task.instruction)
-            written = journal.id if journal else ""
+            ledger = Ledger(home(), max_bytes=wishes.max_undo_bytes)
+            journal = apply(seen, done.changes, ledger, instruction=task.instruction)
+            written, kept = (journal.id, ledger.mark(journal.id).kept) if journal else ("", ())
     except RefusedError as error:
         refusal = error
     if wishes.as_json:
-        _echo(_told(task, done, told, number, written, refusal))
+        told_of_writing = {"written_back": bool(written), "undo": written or None, "outside": behind, "kept": list(kept)}
+        _echo(_told(task, done, told, number, told_of_writing, refusal))
     else:
-        click.echo(
-            f"written back; `edgeevo undo {written}` undoes it" if written else f"nothing was written back{_why_not(done, task, wishes)}"
-        )
+        if refusal is None:
+            click.echo(
+                f"written back; `edgeevo undo {written}` undoes it"
+                if written
+                else f"nothing was written back{_why_not(done, task, wishes)}"
+            )
+        for line in (*_told_outside(behind), *told_kept(kept)):
+            click.echo(line)
         click.echo(f"recorded as run {number}" if number else "not recorded: no daemon is running")
     if refusal is not None:
         raise refusal
@@ -175,14 +187,31 @@ def perform(thinker: Thinker, task: RealTask, wishes: Wishes = Wishes()) -> Done
 
 
 def _wanted(done: Done, task: RealTask, wishes: Wishes) -> bool:
-    """Whether the changes are to be written back: never what failed its check, and what nobody was asked about only on request."""
+    """Whether the changes are to be written back. On request only what passed its check; on a terminal what somebody says yes to."""
     if wishes.write is False or not done.changes.nodes:
         return False
     if wishes.write:
         return task.check is None or done.verified is True
     if wishes.as_json or not sys.stdin.isatty():
         return False
-    return click.confirm("Write these changes back?", default=False)
+    return click.confirm(_question(done, task), default=False)
+
+
+def _question(done: Done, task: RealTask) -> str:
+    """What is asked on a terminal; whoever says yes to what did not pass has been told."""
+    if task.check is None or done.verified:
+        return "Write these changes back?"
+    if done.verified is False:
+        return "The check FAILED. Write these changes back all the same?"
+    return "The check proves nothing. Write these changes back all the same?"
+
+
+def _told_outside(paths: list[str]) -> Iterator[str]:
+    """What stays behind with the view."""
+    if paths:
+        named = ", ".join(clean(path) for path in paths[:MAX_NAMED])
+        more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
+        yield f"not written back, because it is outside the directory: {named}{more}"
 
 
 def _why_not(done: Done, task: RealTask, wishes: Wishes) -> str:
@@ -225,7 +254,7 @@ def _nothing(_: CommandResult) -> None:
 
 
 def _told(
-    task: RealTask, done: Done, diff: list[dict[str, Any]], number: int | None, written: str, refusal: EdgeevoError | None
+    task: RealTask, done: Done, diff: list[dict[str, Any]], number: int | None, writing: dict[str, Any], refusal: EdgeevoError | None
 ) -> dict[str, Any]:
     """The one object of --json."""
     checked = None if done.checked is None else _result(done.checked)
@@ -243,8 +272,7 @@ def _told(
             "verified": done.verified,
             "seconds": round(done.seconds, 3),
             "recorded_as": number,
-            "written_back": bool(written),
-            "undo": written or None,
+            **writing,
             "refused": None if refusal is None else {"message": str(refusal), "hint": refusal.hint},
         },
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import click
 
 from edgeevo.cli.text import clean
@@ -35,11 +37,22 @@ def undo(run: str | None, *, leave_changed: bool, forget: bool) -> None:
         click.echo(f"  {clean(path)}")
     if left:
         click.echo(f"what these were before is kept in {clean(str(ledger.place / journal.id))}")
+    for line in told_kept(ledger.mark(journal.id).kept):
+        click.echo(line)
 
 
 @click.command("resume-apply")
 @click.argument("run", required=False)
 def resume_apply(run: str | None) -> None:
     """Finish writing back RUN (else the last one) after it was broken off, for example by a power cut."""
-    journal = finish(Ledger(home()), run)
+    ledger = Ledger(home())
+    journal = finish(ledger, run)
     click.echo(f"run {journal.id} is written back to {clean(journal.directory)}; `edgeevo undo {journal.id}` undoes it")
+    for line in told_kept(ledger.mark(journal.id).kept):
+        click.echo(line)
+
+
+def told_kept(names: Sequence[str]) -> Iterator[str]:
+    """Where content lies that somebody else saved while we wrote, and that would be nowhere else."""
+    if names:
+        yield f"what somebody saved meanwhile was displaced, and is kept in the directory as {', '.join(map(clean, names))}"

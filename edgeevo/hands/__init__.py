@@ -20,14 +20,14 @@ from edgeevo.hands.comparing import is_the_one
 from edgeevo.hands.evidence import code_behind
 from edgeevo.hands.ledger import MAX_UNDO_BYTES, Journal, Ledger, Mark, home
 from edgeevo.hands.place import Place, Seen, look_around, shown
-from edgeevo.hands.plan import inside, plan
+from edgeevo.hands.plan import inside, outside, plan
 from edgeevo.hands.refusing import concerns, refuse_directory
 from edgeevo.hands.stepping import Before, Count, KillAt, go_on
 from edgeevo.hands.transfer import Transfer
 
 __all__ = [
     "MAX_UNDO_BYTES", "Before", "Count", "Journal", "KillAt", "Ledger", "Seen", "apply", "before", "code_behind", "concerns", "go_on",
-    "home", "refuse_directory", "resume", "undo",
+    "home", "outside", "refuse_directory", "resume", "undo",
 ]  # fmt: skip
 MAX_NAMED = 8
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import pwd
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from edgeevo.domain import Value
@@ -42,14 +43,13 @@ def refuse_directory(directory: str, *, own: Sequence[Path], holding: Sequence[P
     if not above:
         raise RefusedError(f"directory {directory} can't be looked at", hint="name an existing directory that you may enter")
     for guarded in (*_ours(own, holding), *(guarded_places() if others is None else others)):
-        chain = list(_chain(guarded.path))
-        if not chain:
-            continue
-        if chain[0] == above[0]:
+        chain, there = _nearest(guarded.path)
+        if there and chain[0] == above[0]:
             raise RefusedError(f"{directory} is {guarded.what} ({guarded.path})", hint=HINT)
         if above[0] in chain:
-            raise RefusedError(f"{directory} contains {guarded.what} ({guarded.path})", hint=HINT)
-        if guarded.inside and chain[0] in above:
+            how = "contains" if there else "would contain"
+            raise RefusedError(f"{directory} {how} {guarded.what} ({guarded.path})", hint=HINT)
+        if there and guarded.inside and chain[0] in above:
             raise RefusedError(f"{directory} lies in {guarded.what} ({guarded.path})", hint=HINT)
 
 
@@ -65,14 +65,23 @@ def guarded_places() -> Iterator[Guarded]:
     yield Guarded(path="/", what="the root directory")
     for name in SYSTEM_PLACES:
         yield Guarded(path=f"/{name}", what="a place of the system", inside=True)
-    homes = dict.fromkeys((*HOME_ROOTS, *(entry.pw_dir for entry in pwd.getpwall())))
-    for home in homes:
+    for home in dict.fromkeys((*HOME_ROOTS, *homes())):
         if Path(home).is_dir():
             yield Guarded(path=home, what="a home directory")
             for name in SECRETS:
                 yield Guarded(path=f"{home}/{name}", what="a place of keys or of edgeevo's own", inside=True)
     for place in mount_points(Path("/proc/self/mountinfo").read_text(errors="surrogateescape")):
         yield Guarded(path=place, what="a mount point")
+
+
+def homes(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """The home directories of this machine, the caller's among them also where its users can't be listed."""
+    yield from (entry.pw_dir for entry in pwd.getpwall())
+    for uid in {os.getuid(), os.geteuid()}:
+        with suppress(KeyError):
+            yield pwd.getpwuid(uid).pw_dir
+    if os.path.isabs(environ.get("HOME", "")):
+        yield environ["HOME"]
 
 
 def mount_points(mountinfo: str) -> list[str]:
@@ -83,6 +92,15 @@ def mount_points(mountinfo: str) -> list[str]:
         if not rest.startswith("autofs"):
             found.append(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields.split(" ")[4]))
     return found
+
+
+def _nearest(path: str) -> tuple[list[Identity], bool]:
+    """The same of a place that may not be there yet, from the nearest directory that is; and whether it is there itself."""
+    real = os.path.realpath(path)
+    there = True
+    while not (chain := list(_chain(real))) and real != "/":
+        real, there = os.path.dirname(real), False
+    return chain, there
 
 
 def _chain(path: str) -> Iterator[Identity]:

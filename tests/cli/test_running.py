@@ -31,6 +31,7 @@ REPLIES = {
     "slow": ["echo begun > n", "sleep 8", "sleep 9"],
     "hostile": ["printf 'x\\033[31m\\033]52;c;eA==\\007\\342\\200\\256' > a; cat a"],
     "fifo": ["mkfifo pipe"],
+    "outside": ["echo 1 > /tmp/result; ln -s /tmp/result copy"],
 }
 
 
@@ -87,15 +88,37 @@ def test_without_a_request_nothing_is_written_back(box: Box, directory: Path, re
 @pytest.mark.parametrize(("answer", "text"), [("y", "two\n"), ("n", "one\n"), ("", "one\n")])
 def test_on_a_terminal_one_is_asked(box: Box, directory: Path, records: Path, answer: str, text: str) -> None:
     """The diff, then y or N; an empty answer is a no."""
+    assert "Write these changes back? [y/N]" in asked(box, directory, answer) and (directory / "a").read_text() == text
+
+
+def test_on_a_terminal_the_question_says_that_the_check_failed(box: Box, directory: Path, records: Path) -> None:
+    """Whoever says yes to what did not pass has read so in the question; no without an answer."""
+    said = asked(box, directory, "", "--check", "grep -qx three a")
+    assert "The check FAILED. Write these changes back all the same? [y/N]" in said and (directory / "a").read_text() == "one\n"
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_changes_outside_the_directory_are_told(box: Box, directory: Path, records: Path, words: tuple[str, ...]) -> None:
+    """A link may lead to a file that stays behind: the result names it."""
+    said = told(box, "run", "outside", "--dir", str(directory), "--apply", *words).output
+    assert (directory / "copy").is_symlink()
+    if words:
+        assert json.loads(said)["outcome"]["outside"] == ["/tmp/result"]
+    else:
+        assert "not written back, because it is outside the directory: /tmp/result" in said
+
+
+def asked(box: Box, directory: Path, answer: str, *words: str) -> str:
+    """What a run on a terminal says to somebody who gives this answer."""
     ours, theirs = pty.openpty()
     program = "import sys; from edgeevo.cli import main; main(sys.argv[1:])"
-    command = [sys.executable, "-c", program, "--config", str(box.file), "run", "change a", "--dir", str(directory)]
+    command = [sys.executable, "-c", program, "--config", str(box.file), "run", "change a", "--dir", str(directory), *words]
     process = subprocess.Popen(command, cwd=ROOT, stdin=theirs, stdout=subprocess.PIPE, text=True)
     os.close(theirs)
     os.write(ours, f"{answer}\n".encode())
     said = process.communicate(timeout=60)[0]
     os.close(ours)
-    assert "Write these changes back? [y/N]" in said and (directory / "a").read_text() == text
+    return said
 
 
 @pytest.mark.parametrize(("check", "text"), [("grep -qx two a", "two\n"), ("grep -qx three a", "one\n")])

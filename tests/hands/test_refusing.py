@@ -77,6 +77,32 @@ def test_the_directory_of_the_configuration_is_refused(tmp_path: Path) -> None:
     refuse_directory(str(tmp_path / "conf/beside"), own=(), holding=[tmp_path / "conf/edgeevo.toml"], others=())
 
 
+def test_a_place_that_is_not_there_yet_is_guarded(tmp_path: Path) -> None:
+    """Before the first record is made, the directories in which it will lie are refused already; their neighbours are not."""
+    (tmp_path / ".local/state").mkdir(parents=True)
+    (tmp_path / ".local/share").mkdir()
+    for name in (".", ".local", ".local/state"):
+        with pytest.raises(RefusedError, match="would contain a directory of edgeevo's own"):
+            refuse_directory(str(tmp_path / name), own=[tmp_path / ".local/state/edgeevo/undo"], others=())
+    refuse_directory(str(tmp_path / ".local/share"), own=[tmp_path / ".local/state/edgeevo/undo"], others=())
+
+
+def test_the_callers_own_home_is_refused_wherever_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user whom no list names (of a directory service) has a home in HOME and under the own number."""
+    monkeypatch.setattr(pwd, "getpwall", list)
+    (tmp_path / "me").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    with pytest.raises(RefusedError, match="is a home directory"):
+        refuse_directory(str(tmp_path / "me"), own=())
+    monkeypatch.delenv("HOME")
+    real = pwd.getpwuid(os.geteuid())
+    fields = [*real]
+    fields[5] = str(tmp_path / "me")
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: pwd.struct_passwd(fields))
+    with pytest.raises(RefusedError, match="is a home directory"):
+        refuse_directory(str(tmp_path / "me"), own=())
+
+
 HOMES = [entry.pw_dir for entry in pwd.getpwall() if Path(entry.pw_dir).is_dir()]
 
 
