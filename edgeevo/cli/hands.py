@@ -4,7 +4,7 @@
 
 `think` gives the next reply to a conversation (the daemon over its socket, or a scripted one). Nothing is written back to the directory
 here. A check must fail before the work and pass after it, each time in a fresh sandbox where the directory is read-only, so that nothing
-that the agent left running or planted can answer for it; and it proves nothing when it ran what the agent had changed.
+that the agent left running or planted can answer for it; and it proves nothing when what the agent had changed may have steered it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RealTask(Value):
 class Done(Value):
     """What came of a real task. `checked` is the check's last run, None without one.
 
-    `verified` None: there was no check, or it passed by running or reading as code what the agent had changed: `doubted` names it.
+    `verified` None: there was no check, or it passed where what the agent had changed may have decided it: `doubted` names that.
     """
 
     ending: Ending

@@ -236,7 +236,8 @@ def _ending(done: Done) -> str:
 def _verdict(done: Done) -> str:
     if done.doubted:
         names = ", ".join(clean(path) for path in done.doubted[:5])
-        return f"unverified: the check passed, but it ran or read as code what the agent had changed ({names})"
+        more = f" and {len(done.doubted) - 5} more" if len(done.doubted) > 5 else ""
+        return f"unverified: the check passed, but what the agent had changed may have decided it ({names}{more})"
     return {None: "not checked", True: "check passed", False: "check failed"}[done.verified]
 
 

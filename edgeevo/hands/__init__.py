@@ -113,25 +113,24 @@ def _forwards(ledger: Ledger, journal: Journal, transfer: Transfer) -> None:
         ledger.set_mark(journal.id, Mark(phase="applying"))
         transfer.carry_out(forwards=True)
         ledger.set_mark(journal.id, Mark(phase="applied", times_ns=transfer.times_ns(), kept=tuple(transfer.kept)))
-    except KeyboardInterrupt as interrupt:
-        if owed := _back(ledger, journal, transfer):
-            raise RefusedError(f"stopped, but not all of it could be put back{owed}", hint=_back_hint(journal)) from interrupt
-        raise
-    except (OSError, EdgeevoError) as error:
+    except (KeyboardInterrupt, OSError, EdgeevoError) as error:
+        what = "writing back was stopped" if isinstance(error, KeyboardInterrupt) else f"writing back broke off ({error})"
         try:
             owed = _back(ledger, journal, transfer)
         except (OSError, EdgeevoError) as second:
             raise RefusedError(
-                f"writing back broke off ({error}), and what was written could not be put back ({second})",
+                f"{what}, and what was written could not be put back ({second})",
                 hint=f"when that is cured, `edgeevo undo {journal.id}` puts it back",
             ) from error
         if owed:
             raise RefusedError(
-                f"writing back broke off ({error}), and not all of it could be put back{owed}", hint=_back_hint(journal)
+                f"{what}, and not all of it could be put back{owed}",
+                hint=f"`edgeevo undo --leave-changed {journal.id}` lets these be and keeps their originals with the record",
             ) from error
+        if isinstance(error, KeyboardInterrupt):
+            raise
         hint = error.hint if isinstance(error, EdgeevoError) else "the diff shows what would have been done"
-        kept = f"; what was displaced is in {', '.join(transfer.kept)}" if transfer.kept else ""
-        raise RefusedError(f"nothing was written back: {error}{kept}", hint=hint) from error
+        raise RefusedError(f"nothing was written back: {error}{_told_kept(transfer)}", hint=hint) from error
 
 
 def _back(ledger: Ledger, journal: Journal, transfer: Transfer) -> str:
@@ -141,12 +140,12 @@ def _back(ledger: Ledger, journal: Journal, transfer: Transfer) -> str:
         _undone(ledger, journal, kept=tuple(transfer.kept))
         return ""
     ledger.set_mark(journal.id, Mark(phase="undoing", kept=tuple(transfer.kept)))
-    kept = f"; what was displaced is in {', '.join(transfer.kept)}" if transfer.kept else ""
-    return f": {', '.join(map(shown, left[:MAX_NAMED]))} {'was' if len(left) == 1 else 'were'} changed since{kept}"
+    named = ", ".join(map(shown, left[:MAX_NAMED])) + (f" and {len(left) - MAX_NAMED} more" if len(left) > MAX_NAMED else "")
+    return f": {named} {'was' if len(left) == 1 else 'were'} changed since{_told_kept(transfer)}"
 
 
-def _back_hint(journal: Journal) -> str:
-    return f"`edgeevo undo --leave-changed {journal.id}` lets these be and keeps their originals with the record"
+def _told_kept(transfer: Transfer) -> str:
+    return f"; what was displaced is in {', '.join(transfer.kept)}" if transfer.kept else ""
 
 
 def _undone(ledger: Ledger, journal: Journal, *, promised: bool = False, kept: tuple[str, ...] = ()) -> None:

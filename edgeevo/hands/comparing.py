@@ -43,11 +43,30 @@ def fits(fd: int, name: bytes, now: Meta | None, entry: Entry | None) -> bool:
         return False
     if entry.identity and now.identity == entry.identity:
         return True
-    opened = kernel.open_beneath(fd, name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    opened = _readable(fd, name, now)
     try:
         return digest_of(opened) == entry.digest
     finally:
         os.close(opened)
+
+
+def _readable(fd: int, name: bytes, now: Meta) -> int:
+    """A descriptor of a file to read; one of ours that forbids it is opened for a moment."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW
+    try:
+        return kernel.open_beneath(fd, name, flags)
+    except PermissionError:
+        if now.uid != os.geteuid():
+            raise
+    held = kernel.open_beneath(fd, name, os.O_PATH | os.O_NOFOLLOW)
+    try:
+        os.chmod(f"/proc/self/fd/{held}", now.mode | 0o400)
+        try:
+            return kernel.open_beneath(fd, name, flags)
+        finally:
+            os.chmod(f"/proc/self/fd/{held}", now.mode)
+    finally:
+        os.close(held)
 
 
 def same_attributes(fd: int, name: bytes, entry: Entry) -> bool:
@@ -69,7 +88,7 @@ def is_the_one(place: Place, journal: Journal) -> bool:
             return True
     if status.st_ino != journal.inode:
         return False
-    handle = kernel.handle(place.fd)
+    handle = place.handle()
     return not handle or not journal.handle or handle == journal.handle
 
 

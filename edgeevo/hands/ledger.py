@@ -45,10 +45,10 @@ class Journal(Value):
     instruction: str
     directory: bytes
     inode: int
-    handle: bytes  # what the file system calls the directory, also after a remount; empty where it has no such name
     steps: tuple[Step, ...]
     parents: tuple[Parent, ...]
     anchors: dict[int, tuple[bytes, tuple[int, ...]]]
+    handle: bytes = b""  # what the file system calls the directory, also after a remount; empty where it has no such name
 
 
 class Mark(Value):
@@ -151,7 +151,7 @@ class Ledger:
                 instruction=instruction,
                 directory=place.directory,
                 inode=status.st_ino,
-                handle=kernel.handle(place.fd),
+                handle=place.handle(),
                 steps=steps,
                 parents=plan.parents,
                 anchors=plan.anchors,

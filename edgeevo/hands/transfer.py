@@ -143,7 +143,7 @@ class Transfer:
             return None
         path, identity = self._journal.anchors[move.after.group]
         meta = self._place.look(path)
-        return path if meta is None or meta.identity != tuple(identity) else None
+        return path if meta is None or meta.identity != tuple(identity)[-3:] else None
 
     # --- preparing ---
 
@@ -265,7 +265,7 @@ class Transfer:
         if source is None:
             return False
         meta = self._place.look(source)
-        if meta is None or (identity is not None and meta.identity != tuple(identity)):
+        if meta is None or (identity is not None and meta.identity != tuple(identity)[-3:]):
             raise self._conflict(source)
         with self._place.parent(source) as (fd, last):
             os.link(last, name, src_dir_fd=fd, dst_dir_fd=self._staging, follow_symlinks=False)

@@ -54,7 +54,7 @@ def test_an_interrupt_that_leaves_something_keeps_its_original(project: Path, le
             (project / "a").write_text("mine\n")
             raise KeyboardInterrupt
 
-    with pytest.raises(RefusedError, match="stopped, but not all of it could be put back: a was changed since"):
+    with pytest.raises(RefusedError, match="was stopped, and not all of it could be put back: a was changed since"):
         apply(before(str(project)), wanted(project, a=NEW, b=NEW), ledger, step=meddle)
     assert b"a\n" in kept(ledger, ledger.ids()[0]) and ledger.mark(ledger.ids()[0]).phase == "undoing"
 
@@ -177,6 +177,18 @@ def test_what_a_kill_left_displaced_is_not_deleted(project: Path, ledger: Ledger
     journal = undo(ledger)
     assert (project / "a").read_text() == "a\n" and ledger.mark(journal.id).kept
     assert [path.read_text() for path in project.glob("edgeevo-kept-*")] == ["saved just then\n"]
+
+
+@needs_root
+def test_files_that_forbid_their_owner_to_read_are_undone(theirs: Path) -> None:
+    """Modes without a right to read are compared and given back all the same, for a user who is not root."""
+    original = photograph(theirs)
+    records = theirs.parent / "records"
+    changes = wanted(theirs, a=File(data=b"x", mode=0), b=File(data=b"b\n", mode=0o200), n=File(data=b"n", mode=0))
+    assert as_user(lambda: apply(before(str(theirs)), changes, Ledger(records))) == ""
+    assert (theirs / "a").stat().st_mode & 0o777 == 0
+    assert as_user(lambda: undo(Ledger(records))) == ""
+    assert photograph(theirs) == original
 
 
 @needs_root
