@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -150,6 +151,34 @@ def test_whoever_saves_twice_keeps_the_newest(project: Path, ledger: Ledger, mon
     assert [path.read_text() for path in project.glob("edgeevo-kept-*")] == ["first\n"]
 
 
+@pytest.mark.parametrize(("nodes", "kept_text"), [({"a": None}, "first\n"), ({"a": NEW}, "first\n")])
+def test_a_name_that_came_and_went_twice_loses_nothing(
+    project: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, nodes: dict[str, Node | None], kept_text: str
+) -> None:
+    """Where what was displaced can't go back, because the name is taken (or gone) once more, it is kept and told."""
+    removing = nodes["a"] is None
+    real, calls = kernel.rename, []
+
+    def rename(*words: object) -> None:
+        calls.append(words)
+        if len(calls) == 2 and removing:
+            (project / "a").write_text("second\n")
+        elif len(calls) == 2:
+            (project / "a").unlink()
+        real(*words)  # type: ignore[arg-type]
+
+    def save(name: str) -> None:
+        if name in ("remove a", "replace a"):
+            (project / "a~").write_text("first\n")
+            (project / "a~").rename(project / "a")
+
+    monkeypatch.setattr(kernel, "rename", rename)
+    with pytest.raises(RefusedError, match=r"displaced is in edgeevo-kept-\S+ \(of a\)"):
+        apply(before(str(project)), wanted(project, **nodes), ledger, step=save)
+    assert [path.read_text() for path in project.glob("edgeevo-kept-2*")] == [kept_text]
+    assert (project / "a").exists() == removing and not list(project.glob(".edgeevo-*"))
+
+
 def test_what_a_kill_left_displaced_is_not_deleted(project: Path, ledger: Ledger) -> None:
     """Content in the staging directory that the record does not hold stays, whichever way the work is finished."""
     seen = before(str(project))
@@ -259,3 +288,36 @@ def test_a_mode_that_somebody_gave_since_to_a_directory_we_changed_is_not_undone
     left: list[str] = []
     undo(ledger, leave_changed=left)
     assert left == ["sub"] and (project / "sub").stat().st_mode & 0o777 == 0o500 and (project / "a").read_text() == "a\n"
+
+
+def test_a_file_system_without_unnamed_files_is_asked_for_its_rights(
+    project: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether one may write there is then told by the rights alone."""
+    real = place.Place.open
+
+    def without(self: place.Place, path: bytes, flags: int, *, mode: int = 0) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+        return real(self, path, flags, mode=mode)
+
+    monkeypatch.setattr(place.Place, "open", without)
+    apply(before(str(project)), wanted(project, a=NEW), ledger)
+    assert (project / "a").read_bytes() == b"new\n"
+
+
+def test_a_file_system_that_can_not_be_written_to_is_refused_before_the_record(
+    project: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read-only, or full: the reason is the system's own."""
+    real = place.Place.open
+
+    def read_only(self: place.Place, path: bytes, flags: int, *, mode: int = 0) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EROFS, "Read-only file system")
+        return real(self, path, flags, mode=mode)
+
+    monkeypatch.setattr(place.Place, "open", read_only)
+    with pytest.raises(RefusedError, match="can't be written to by you: Read-only file system"):
+        apply(before(str(project)), wanted(project, a=NEW), ledger)
+    assert ledger.ids() == []
