@@ -76,9 +76,11 @@ class Decoder:
         self._clock = 0
 
     def forget(self) -> None:
-        """Empty the cache."""
+        """Empty the cache; what follows depends on nothing before, not even on which sequence was used last."""
         for sequence in (*self._slots, self._trunk):
             self._cut(sequence, 0)
+            sequence.used = 0
+        self._clock = 0
 
     def generate(self, jobs: Sequence[Job]) -> list[Said]:
         """One reply per job, in the same order."""

@@ -130,6 +130,28 @@ def test_forget_empties_the_cache():
     assert not any(backend.held.values())
 
 
+def test_after_forgetting_everything_is_as_new():
+    """A decoder that forgot asks its network for exactly what a new one asks, sequence by sequence: real networks round by order."""
+
+    def asked(decoder, backend):
+        seen = []
+        plain = backend.decode
+        backend.decode = lambda items: (seen.append(list(items)), plain(items))[1]
+        decoder.generate([Job((9, 8, 7, n), seed=n) for n in range(5)])
+        backend.decode = plain
+        return seen
+
+    def new():
+        backend = ToyBackend(60, 3)
+        return Decoder(backend, sequences=3, sequence_tokens=60, max_reply_tokens=8), backend
+
+    used, backend = new()
+    for number in range(1, 5):
+        used.generate([Job((3, number), seed=1)])
+    used.forget()
+    assert asked(used, backend) == asked(*new())
+
+
 def test_a_prompt_that_does_not_fit_is_a_failed_attempt():
     """A prompt longer than the cache ends with "length"; the others are answered."""
     _, made = decoder(room=60)
