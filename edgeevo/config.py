@@ -23,7 +23,7 @@ from edgeevo.places import CONFIG_VERSION, SOCKET_NAME, Raw, find_config, share
 
 __all__ = ["Config", "Loaded", "find_config", "keys", "load", "share"]
 
-FACTORY = ""  # becomes "smollm2-135m-factory" once models/ holds that card; configs/edgeevo.toml says the same
+FACTORY = "smollm2-135m-factory"  # configs/edgeevo.toml says the same
 WINDOW = r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$"
 
 NIGHT_NOTES = {
