@@ -25,6 +25,7 @@ import msgspec
 
 from edgeevo.domain import Adapter, Value, encode
 from edgeevo.errors import ModelError, RefusedError
+from edgeevo.models import sha256_of
 from edgeevo.models.factory import Factory
 
 CHUNK_BYTES = 1 << 20
@@ -94,7 +95,7 @@ class Shelf:
         """Copy `source` in under its hash, durably. Raises ModelError when it is missing or has another hash."""
         target = self.path(adapter.sha256)
         try:
-            if target.exists() and hash_file(target) == adapter.sha256:
+            if target.exists() and sha256_of(target) == adapter.sha256:
                 return target
             found = _copy_durably(source, target)
         except OSError as error:
@@ -138,7 +139,7 @@ class Shelf:
 
     def _verify(self, adapter: Adapter) -> None:
         path = self.path(adapter.sha256)
-        found = hash_file(path) if path.is_file() else "nothing"
+        found = sha256_of(path) if path.is_file() else "nothing"
         if found == adapter.sha256:
             return
         aside = path.with_suffix(".gguf.quarantined")
@@ -169,12 +170,6 @@ class Shelf:
             write_durably(self._backup, encode(self.slots))
         write_durably(self._file, encode(slots))
         self.slots = slots
-
-
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file in hex; nothing is kept in memory."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_durably(path: Path, data: bytes) -> None:

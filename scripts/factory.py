@@ -9,7 +9,6 @@ card in models/. Every figure of the card is a query on the store of that night.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import signal
 import sys
@@ -32,6 +31,7 @@ from edgeevo.errors import ConfigError, EdgeevoError, ModelError
 from edgeevo.events import Decision, NightRequest
 from edgeevo.models import factory, fetch, load_card
 from edgeevo.models.factory import ExamFigures, FactoryCard, Passed
+from edgeevo.slots import write_durably
 from edgeevo.store.figures import gates, rates, report
 from edgeevo.store.reader import Reader
 
@@ -129,21 +129,11 @@ def export(loaded: Loaded, reader: Reader, found: tuple[str, str], name: str, in
     card = card_of(loaded, reader, owner, sha256, name, size)
     into.mkdir(parents=True, exist_ok=True)
     target = into / f"{name}.toml"
-    put(target.with_suffix(".gguf"), source.read_bytes())
-    put(target, factory.card_text(card, COMMENT).encode())
+    write_durably(target.with_suffix(".gguf"), source.read_bytes())
+    write_durably(target, factory.card_text(card, COMMENT).encode())
     factory.locate_factory(target, factory.load_factory(target))
     print(f"\n{target}: {size / 1e6:.1f} MB, sha256 {sha256}")
     print(f'a box uses it by its name: model.factory = "{name}"')
-
-
-def put(path: Path, data: bytes) -> None:
-    """Write a file so that either the old or the new content is there."""
-    scratch = path.with_name(path.name + ".new")
-    with scratch.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)
 
 
 def card_of(loaded: Loaded, reader: Reader, owner: str, sha256: str, name: str, size: int) -> FactoryCard:

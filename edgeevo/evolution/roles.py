@@ -23,7 +23,7 @@ class Rejection(enum.StrEnum):
 
     UNSOUND = "unsound"  # the types of the links don't fit
     UNDONE = "undone"  # takes back an earlier edit of the lineage
-    KNOWN = "known"  # the pool has this structure already
+    KNOWN = "known"  # the pool has this link in this scenario, or these links somewhere, already
     HELD_OUT = "held_out"  # belongs to exam or audit
     TOO_LONG = "too_long"
     NO_INSTANCE = "no_instance"
