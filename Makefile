@@ -39,7 +39,7 @@ docs: setup
 results: setup
 	$(BIN)/edgeevo demo --compare | $(BIN)/python scripts/results.py
 
-# The factory adapter that a new box starts from, with its card, into models/. About an hour; Ctrl-C at any time, the same command goes on.
+# The factory adapter that a new box starts from, with its card, into models/. One to two hours; Ctrl-C at any time, the same command goes on.
 factory: setup
 	@$(BIN)/python scripts/factory.py
 
