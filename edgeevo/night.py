@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from edgeevo.agent.episode import SUBMIT, Attempt, observe, opening, play, verify
+from edgeevo.agent.episode import SUBMIT, Attempt, observe, opening, play, side_by_side, verify
 from edgeevo.agent.policy import Policy
 from edgeevo.agent.prompt import BASE_PROMPT, TRAINED_PROMPT
 from edgeevo.agent.remote import ModelWorker
@@ -24,6 +24,8 @@ from edgeevo.errors import SandboxError
 from edgeevo.events import (
     AdapterJudged,
     AdapterTrained,
+    EnvironmentAdmitted,
+    EnvironmentRejected,
     EpisodesPlayed,
     Event,
     ExamplesSelected,
@@ -47,6 +49,7 @@ from edgeevo.worker import Worker, emit, requests
 
 PRACTICE_TEMPERATURE = 0.8
 WHOLE_PERCENT = 15
+WALKS_A_REPORT = 50
 SPARE_EXAMPLES = 1.15  # rendered for each one wanted: some drop out as duplicates or over a cap
 
 
@@ -108,10 +111,14 @@ class Night:
 
     @staticmethod
     def _counted(events: Iterator[Event], done: int, total: int) -> Iterator[Event]:
+        """The events, and every ten of them how far it is: a lineage counts once in each generation, however many plans it takes."""
+        lineages = set()
         for n, event in enumerate(events, 1):
             yield event
+            if isinstance(event, EnvironmentAdmitted | EnvironmentRejected):
+                lineages.add(event.environment.lineage)
             if n % 10 == 0:
-                yield Progress(phase=Phase.EVOLVE, done=min(total, done + n), total=total)
+                yield Progress(phase=Phase.EVOLVE, done=min(total, done + len(lineages)), total=total)
 
     # --- practise -----------------------------------------------------------------------------------------------------
 
@@ -154,17 +161,15 @@ class Night:
         known = {env.id for env in self.pool.environments}
         everything = [*self.pool.environments, *(env for env in sets.founders(self.plan.groups) if env.id not in known)]
         tasks = practice_tasks(everything, self.request.seed, count, self.plan.singles_share)
-        for n, task in enumerate(tasks):
-            example = self._walk(task)
-            if example:
-                candidates.append(example)
-            if n % 50 == 0:
-                yield Progress(phase=Phase.TRAIN, done=n, total=len(tasks), note="verifying oracle walks")
+        for start in range(0, len(tasks), WALKS_A_REPORT):
+            walks = side_by_side(self._walk, tasks[start : start + WALKS_A_REPORT])
+            candidates += [example for example in walks if example]
+            yield Progress(phase=Phase.TRAIN, done=start, total=len(tasks), note="verifying oracle walks")
         chosen = select(candidates, self.plan.examples, self.request.seed)
         if self.plan.shuffle_labels:
             chosen = shuffled(chosen, self.request.seed)
         examples_id = content_id([example.conversation for example in chosen])
-        if not any(isinstance(e, ExamplesSelected) for e in self.past):
+        if not any(isinstance(e, ExamplesSelected) and e.examples_id == examples_id for e in self.past):
             yield self._selected(chosen, examples_id)
         if chosen:
             yield from self._fit(chosen, examples_id)

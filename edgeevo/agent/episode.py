@@ -2,6 +2,7 @@
 
     play(policy, attempts, sandbox)  →  one Episode per attempt, played in lockstep so that the model decodes them in one batch
     verify(task, sandbox, commands)  →  the Verdict on a fixed list of commands (oracle, alternative, mutants, nop)
+    verify_each(task, sandbox, lists)  →  the same for several lists, a few of them side by side
 
 The verdict is made after the agent's sandbox is closed. A sandbox that breaks makes the episode BROKEN, which counts for nobody.
 """
@@ -10,7 +11,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from edgeevo.agent.judge import judge
 from edgeevo.agent.policy import Policy, Turn
@@ -31,8 +34,12 @@ from edgeevo.domain import (
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import Box, Sandbox
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 SUBMIT = "submit"
 MAX_OBSERVATION_CHARS = 200
+BOXES_AT_ONCE = 2  # the smallest box has two cores, and most of a trial is waiting for the sandbox
 _FENCED = re.compile(r"```(?:(?:bash|sh|shell)[ \t]*\n)?((?:(?!```).)+)```", re.DOTALL)
 
 
@@ -186,3 +193,14 @@ def verify(task: Task, sandbox: Sandbox, commands: Sequence[str]) -> Trial:
     stdout = results[-1].stdout if results else b""
     verdict = judge(task, changes, stdout, lambda state, command: _fresh(sandbox, state, command))
     return Trial(verdict=verdict, results=results, changes=changes)
+
+
+def verify_each(task: Task, sandbox: Sandbox, tries: Sequence[Sequence[str]]) -> list[Trial]:
+    """`verify` for each of `tries`, in their order; all of them run, whatever the first ones give."""
+    return side_by_side(lambda commands: verify(task, sandbox, commands), tries)
+
+
+def side_by_side(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """`work` on every item, BOXES_AT_ONCE of them at a time, results in the order of the items; raises what the first failure raises."""
+    with ThreadPoolExecutor(BOXES_AT_ONCE) as pool:
+        return list(pool.map(work, items))

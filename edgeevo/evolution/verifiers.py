@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import structs
 
-from edgeevo.agent.episode import Trial, verify
+from edgeevo.agent.episode import Trial, verify, verify_each
 from edgeevo.domain import (
     Absent,
     Clause,
@@ -125,7 +125,7 @@ def _facts(task: Task) -> list[str]:
 
 def oracle(task: Task, sandbox: Sandbox) -> tuple[bool, str]:
     """The solution passes twice, with the same end state, within half of every limit."""
-    first, second = verify(task, sandbox, task.oracle), verify(task, sandbox, task.oracle)
+    first, second = verify_each(task, sandbox, [task.oracle, task.oracle])
     for trial in (first, second):
         if not trial.verdict.passed:
             return False, "; ".join(trial.verdict.reasons) + " " + _errors(trial)
@@ -159,9 +159,8 @@ def alternative(task: Task, sandbox: Sandbox) -> tuple[bool, str]:
 
 def invalid(task: Task, sandbox: Sandbox) -> tuple[bool, str]:
     """Doing nothing fails, and the most frequent answer of other instances passes in at most 5 % of the tries."""
-    for idle in ((), ("true",)):
-        if verify(task, sandbox, idle).verdict.passed:
-            return False, "doing nothing passes"
+    if any(trial.verdict.passed for trial in verify_each(task, sandbox, [(), ("true",)])):
+        return False, "doing nothing passes"
     if not any(isinstance(c, Printed) and len(" ".join(c.lines)) <= GUESSABLE_CHARS for c in task.contract):
         return True, "doing nothing fails; the answer is too long to be guessed"
     learnt, tested = _answers(task, "guess from", GUESS_RENDERS), _answers(task, "guess at", GUESS_RENDERS)
@@ -237,12 +236,12 @@ def mutants(task: Task, sandbox: Sandbox) -> tuple[bool, str]:
         if not found:
             return False, f"nothing can break the clause {type(clause).__name__.lower()}"
         wrong += found
-    for name, command in wrong:
-        if verify(task, sandbox, (command,)).verdict.passed:
-            return False, f"a corrupted end passes ({name}): {command}"
     fine = list(_harmless(task, solution))
-    for name, command in fine:
-        trial = verify(task, sandbox, (command,))
+    trials = verify_each(task, sandbox, [(command,) for _, command in (*wrong, *fine)])
+    for (name, command), trial in zip(wrong, trials, strict=False):
+        if trial.verdict.passed:
+            return False, f"a corrupted end passes ({name}): {command}"
+    for (name, _), trial in zip(fine, trials[len(wrong) :], strict=True):
         if not trial.verdict.passed:
             return False, f"a harmless variation fails ({name}): {'; '.join(trial.verdict.reasons)}"
     return True, f"{len(wrong)} corruptions fail, {len(fine)} harmless variations pass"

@@ -25,8 +25,9 @@ from edgeevo.errors import ModelError
 from edgeevo.models.cards import sha256_of
 from edgeevo.worker import emit, requests
 
+WEIGHTS_FILE, CONFIG_FILE, MANIFEST_FILE = "model.safetensors", "config.json", "manifest.json"
 Array = npt.NDArray[np.float32]
-FORMAT = 1  # of the directory; raised when what is written changes
+FORMAT = 2  # of the directory; raised when what is written changes
 LAYER_NAMES = {
     "attn_norm": "input_layernorm",
     "ffn_norm": "post_attention_layernorm",
@@ -121,7 +122,7 @@ def trainable_weights(model: Path, cache_dir: Path) -> Path:
     scratch = Path(tempfile.mkdtemp(prefix=".weights-", dir=cache_dir))
     try:
         tensors, config = read_tensors(model)
-        stored = scratch / "model.safetensors"
+        stored = scratch / WEIGHTS_FILE
         save_file(tensors, stored, metadata={"format": "pt"})
         again = load_file(stored)
         same = tensors.keys() == again.keys() and all(
@@ -129,9 +130,11 @@ def trainable_weights(model: Path, cache_dir: Path) -> Path:
         )
         if not same:
             raise ModelError(f"weights written to {stored} read back differently", hint="check the disk of this machine")
-        (scratch / "config.json").write_text(json.dumps(config, indent=1))
-        manifest = {"base_sha256": base_sha256, "weights_sha256": sha256_of(stored), "format": FORMAT}
-        (scratch / "manifest.json").write_text(json.dumps(manifest, indent=1))
+        described = scratch / CONFIG_FILE
+        described.write_text(json.dumps(config, indent=1))
+        hashes = {"weights_sha256": sha256_of(stored), "config_sha256": sha256_of(described)}
+        manifest = {"base_sha256": base_sha256, **hashes, "format": FORMAT}
+        (scratch / MANIFEST_FILE).write_text(json.dumps(manifest, indent=1))
         if target.exists():
             shutil.rmtree(target)
         os.rename(scratch, target)
@@ -143,7 +146,7 @@ def trainable_weights(model: Path, cache_dir: Path) -> Path:
 def manifest_of(weights_dir: Path) -> dict[str, Any]:
     """The manifest of a directory made by `trainable_weights`; ModelError when there is none."""
     try:
-        manifest: dict[str, Any] = json.loads((weights_dir / "manifest.json").read_bytes())
+        manifest: dict[str, Any] = json.loads((weights_dir / MANIFEST_FILE).read_bytes())
     except (OSError, ValueError) as error:
         raise ModelError(f"{weights_dir} holds no trainable weights: {error}", hint="remove it; it is made again") from error
     return manifest
@@ -151,7 +154,11 @@ def manifest_of(weights_dir: Path) -> dict[str, Any]:
 
 def _intact(directory: Path) -> bool:
     try:
-        return bool(manifest_of(directory)["weights_sha256"] == sha256_of(directory / "model.safetensors"))
+        manifest = manifest_of(directory)
+        return bool(
+            manifest["weights_sha256"] == sha256_of(directory / WEIGHTS_FILE)
+            and manifest["config_sha256"] == sha256_of(directory / CONFIG_FILE)
+        )
     except (ModelError, OSError, KeyError):
         return False
 

@@ -5,11 +5,12 @@ import json
 
 import numpy as np
 import pytest
+from gguf import GGUFWriter
 from safetensors.numpy import load_file, save_file
 
 from edgeevo.errors import ModelError
 from edgeevo.models.adapter_file import LINEARS, adapter_to_gguf, check_adapter
-from edgeevo.models.weights import LAYER_NAMES, permuted, tensor_name, unpermuted
+from edgeevo.models.weights import CONFIG_FILE, LAYER_NAMES, WEIGHTS_FILE, permuted, tensor_name, trainable_weights, unpermuted
 
 HEADS, KEY_HEADS, RANK, WIDTH, LAYERS = 4, 2, 2, 16, 2
 BASE = "ab" * 32
@@ -57,6 +58,42 @@ def test_weights_are_bit_identical_to_what_is_served(model_path, weights_dir):
         assert np.array_equal(np.ascontiguousarray(wanted).view(np.uint32), stored[tensor_name(tensor.name)].view(np.uint32)), tensor.name
         compared += 1
     assert compared == 2 * 9 + 2
+
+
+@pytest.fixture
+def small_model(tmp_path):
+    """A llama of no layers, as a file named by a hash."""
+    path = tmp_path / f"{BASE}.gguf"
+    writer = GGUFWriter(path, "llama")
+    writer.add_block_count(0)
+    writer.add_embedding_length(WIDTH)
+    writer.add_feed_forward_length(WIDTH)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(KEY_HEADS)
+    writer.add_rope_dimension_count(WIDTH // HEADS)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_freq_base(10_000.0)
+    writer.add_context_length(64)
+    writer.add_vocab_size(3)
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    writer.add_tensor("token_embd.weight", np.random.default_rng(2).normal(size=(3, WIDTH)).astype(np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+@pytest.mark.parametrize("name", [WEIGHTS_FILE, CONFIG_FILE])
+def test_weights_that_were_altered_are_made_anew(small_model, tmp_path, name):
+    """A finished directory is used as it is while its hashes are right; one whose weights or configuration were touched is replaced."""
+    made = trainable_weights(small_model, tmp_path / "cache")
+    before, written_at = (made / name).read_bytes(), (made / name).stat().st_mtime_ns
+    assert trainable_weights(small_model, tmp_path / "cache") == made and (made / name).stat().st_mtime_ns == written_at
+    (made / name).write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
+    trainable_weights(small_model, tmp_path / "cache")
+    assert (made / name).read_bytes() == before
 
 
 def _ggml():
