@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +18,7 @@ import llama_cpp as c
 import numpy as np
 
 from edgeevo.agent.decoding import Decoder, Job, Logits, Said, surprise
+from edgeevo.agent.pace import Pace
 from edgeevo.agent.prompt import END, START, Segment
 from edgeevo.errors import ModelError
 
@@ -88,7 +90,8 @@ class Engine:
         self._context = c.llama_init_from_model(self._model, parameters)
         if not self._context:
             raise ModelError(f"no memory for {streams} sequences of {sequence_tokens} tokens", hint="lower one of them or free memory")
-        self.path, self.threads, self.base_sha256 = path, threads, base_sha256
+        self.path, self.base_sha256 = path, base_sha256
+        self._pace, self._threads = Pace(threads), threads
         self._vocabulary = c.llama_model_get_vocab(self._model)
         self._width = c.llama_vocab_n_tokens(self._vocabulary)
         self._memory = c.llama_get_memory(self._context)
@@ -143,13 +146,23 @@ class Engine:
             for i, (token, position, sequence, wanted) in enumerate(items):
                 batch.token[i], batch.pos[i], batch.n_seq_id[i], batch.logits[i] = token, position, 1, wanted
                 batch.seq_id[i][0] = sequence
-            status = c.llama_decode(self._context, batch)
+            status = self._at_our_pace(batch)
         finally:
             c.llama_batch_free(batch)
         if status != 0:
             raise ModelError(f"llama_decode failed with {status} on {len(items)} tokens", hint="lower the number of sequences")
         # Copied: the library's buffer is overwritten by the next call.
         return [np.array(self._logits(i)) for i, item in enumerate(items) if item[3]]
+
+    def _at_our_pace(self, batch: Any) -> int:
+        """llama_decode with as many threads as the others on this machine leave room for; the results don't depend on the number."""
+        if self._threads != self._pace.threads:
+            self._threads = self._pace.threads
+            c.llama_set_n_threads(self._context, self._threads, self._threads)
+        wall, cpu = time.perf_counter(), time.process_time()
+        status: int = c.llama_decode(self._context, batch)
+        self._pace.took(time.perf_counter() - wall, time.process_time() - cpu)
+        return status
 
     def _logits(self, row: int) -> Logits:
         return np.ctypeslib.as_array(c.llama_get_logits_ith(self._context, row), shape=(self._width,))
