@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from edgeevo.domain import Directory, File, Link
 from edgeevo.environments.skills import Draw, Kind, Lines, Params, entry
-from edgeevo.environments.vocabulary_search import lay
+from edgeevo.environments.vocabulary_search import lay, site
 from edgeevo.environments.world import World, base, extension
 
 START, PATHS, LINES, VALUE = Kind.START, Kind.PATHS, Kind.LINES, Kind.VALUE
@@ -59,8 +59,8 @@ entry(
 
 
 def with_empty_dirs(d: Draw) -> Params:
-    """A tree with one to three empty directories, added where no other link has looked."""
-    directory = d.dir(lambda p: bool(d.world.files(p, depth=1)))
+    """A tree to which one to three empty directories are added."""
+    directory = site(d, lambda p: bool(d.world.files(p, depth=1)))
     for _ in range(d.rng.randint(1, 3)):
         parent = d.pick(p for p in (directory, *d.world.directories(directory)) if d.world.files(p, depth=1))
         lay(d, f"{parent}/{d.name()}", Directory())
@@ -83,11 +83,11 @@ entry(
 
 
 def _linked(d: Draw) -> Params:
-    """A tree with a few symbolic links to files, added where no other link has looked."""
-    directory = d.dir(lambda p: len(d.world.files(p)) > 1)
+    """A tree to which a few symbolic links to files are added."""
+    directory = site(d, lambda p: len(d.world.files(p)) > 1)
     folders, targets = (directory, *d.world.directories(directory)), d.world.files(d.scene.root)
     for _ in range(d.rng.randint(1, 4)):
-        lay(d, f"{d.rng.choice(folders)}/{d.name()}", Link(target=d.rng.choice(targets)))
+        lay(d, f"{d.rng.choice(folders)}/{d.name()}", Link(target=d.rng.choice(targets or d.world.files(directory))))
     return {"dir": directory}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable
 
 from edgeevo.domain import File, Node
@@ -24,11 +25,22 @@ def of_ext(p: Params) -> Callable[[str, File], bool]:
 
 
 def lay(d: Draw, path: str, node: Node) -> None:
-    """Add `node` to the initial state at `path`; only for a link that stands first, so that none has looked there before."""
-    if d.x is not None or d.recent or path in d.world.nodes:
+    """Add `node` to the initial state at `path`, where no other link has looked: anywhere for one that stands first, else outside of the scene's root."""
+    first = d.x is None and not d.recent
+    if path in d.world.nodes or (not first and path.startswith(d.scene.root + "/")):
         raise NoInstanceError
     d.world.put(path, node)
     d.placed[path] = node
+
+
+def site(d: Draw, keep: Callable[[str], bool]) -> str:
+    """A directory of the scene to lay something in, or behind other links a new one of three to five files outside of the scene's root."""
+    if d.x is None and not d.recent:
+        return d.dir(keep)
+    directory = posixpath.join(d.rng.choice((d.scene.home, posixpath.dirname(d.scene.root))), d.name())
+    for ext in ("txt", "txt", "log", "csv", "md")[: d.rng.randint(3, 5)]:
+        lay(d, posixpath.join(directory, d.name(ext)), text([d.stem(), d.stem()], age_seconds=HOUR))
+    return directory
 
 
 def dir_and_ext(d: Draw) -> Params:
@@ -88,14 +100,12 @@ entry(
 
 
 def _either_case(d: Draw) -> Params:
-    """A tree in which some names have the extension in capitals: two such files are added where no other link has looked."""
-    p = dir_and_ext(d)
-    if d.x is None and not d.recent:
-        for ending in (p["ext"].upper(), d.rng.choice((p["ext"].upper(), p["ext"].capitalize()))):
-            lay(d, f"{p['dir']}/{d.name()}.{ending}", text([d.stem()], age_seconds=HOUR))
-    if not any(q.lower().endswith("." + p["ext"]) and not q.endswith("." + p["ext"]) for q in d.world.files(p["dir"])):
-        raise NoInstanceError
-    return p
+    """A tree to which two files are added whose names end in the extension in capitals."""
+    directory = site(d, lambda p: len(d.world.files(p)) > 1)
+    ext = d.ext(directory)
+    for ending in (ext.upper(), d.rng.choice((ext.upper(), ext.capitalize()))):
+        lay(d, f"{directory}/{d.name()}.{ending}", text([d.stem()], age_seconds=HOUR))
+    return {"dir": directory, "ext": ext}
 
 
 entry(
@@ -186,11 +196,10 @@ entry(
 
 def _newer(d: Draw) -> Params:
     """A file that some files of a directory are newer than; no other of its very age, so that nothing hangs on fractions of a second."""
-    file = d.any_file()
-    age = d.world.file(file).age_seconds
-    if not any(age == d.world.file(q).age_seconds for q in d.world.files(d.scene.root) if q != file):
-        return {"file": file, "dir": d.dir(lambda p: some(d, lambda _q, f: f.age_seconds < age, p))}
-    raise NoInstanceError
+    files = d.world.files(d.scene.root)
+    ages = [d.world.file(q).age_seconds for q in files]
+    file = d.pick(q for q, a in zip(files, ages, strict=True) if a > min(ages) and ages.count(a) == 1 and not base(q).startswith("."))
+    return {"file": file, "dir": d.dir(lambda p: some(d, lambda _q, f: f.age_seconds < d.world.file(file).age_seconds, p))}
 
 
 entry(
@@ -299,7 +308,7 @@ entry(
 
 
 def _lacking(d: Draw) -> Params:
-    word = d.word_in(d.text())
+    word = d.word_in(d.pick(q for q in d.scene.texts if q in d.world.nodes))
     return {"dir": d.dir(lambda p: some(d, lambda _q, f: word.encode() in f.data, p)), "word": word}
 
 
