@@ -279,7 +279,7 @@ class Teller:
         one = before.entry.gives is Kind.PATHS and before.entry.takes is Kind.PATHS
         if self.writes_paths(before, stage):
             return ONE_PATH if one else PATHS_ONLY
-        if before.entry.skill == "find_dirs":
+        if before.entry.skill.startswith("find_dirs"):
             return DIRECTORIES
         return ONE_FILE if one else PRONOUNS[before.entry.gives]
 
