@@ -6,6 +6,7 @@ import posixpath
 from collections import Counter
 
 from edgeevo.domain import Directory
+from edgeevo.environments import names
 from edgeevo.environments.skills import Draw, Kind, Lines, NoInstanceError, Params, entry
 from edgeevo.environments.world import World, base, text
 
@@ -22,6 +23,19 @@ def _without_repeats(d: Draw) -> Params:
     if any(len(set(lines)) < len(lines) for lines in (d.world.lines(p["file"]), d.world.lines(p["file2"]))):
         raise NoInstanceError  # an earlier link has added some
     return p
+
+
+def _long_lists(d: Draw) -> Params:
+    """Two new lists of words without repeats, so long that nobody guesses how many they share."""
+    words = d.rng.sample(names.stems(d.split), 45)
+    lists = [d.rng.sample(words, d.rng.randint(12, 40)) for _ in range(2)]
+    file, file2 = (d.place(d.name(d.rng.choice(("txt", "lst"))), text(lines, age_seconds=5000)) for lines in lists)
+    return {"file": file, "file2": file2}
+
+
+def _two_texts(d: Draw) -> Params:
+    file = d.text()
+    return {"file": file, "file2": d.pick(t for t in d.scene.texts if t != file and t in d.world.nodes)}
 
 
 def _shared(w: World, p: Params) -> Lines:
@@ -105,7 +119,7 @@ entry(
     nouns=("the lines that are in only one of {file} and {file2}", "the lines that {file} and {file2} do not share", "the lines in either {file} or {file2} but not in both", "all lines of {file} and {file2} except those that both have", "the lines not common to {file} and {file2}"),
 )
 entry(
-    "count_shared", START, VALUE, draw=_without_repeats, reference=lambda w, x, p: [str(len(_shared(w, p)))],
+    "count_shared", START, VALUE, draw=_long_lists, reference=lambda w, x, p: [str(len(_shared(w, p)))],
     ways=("grep -cFxf {file} {file2}", "comm -12 <(sort {file}) <(sort {file2}) | wc -l"),
     asks=("how many lines do {file} and {file2} have in common?", "count the lines that occur in both {file} and {file2}", "number of lines shared by {file} and {file2}", "{file} and {file2}: how many common lines?", "tell me how many lines of {file} are in {file2} as well", "i need the number of lines that both {file} and {file2} contain",
           "compare {file} with {file2} and print how many lines they share", "find out how large the overlap of {file} and {file2} is, in lines", "what is the count of lines common to {file} and {file2}?", "get the number of lines {file} and {file2} agree in"),
@@ -142,7 +156,7 @@ entry(
     nouns=("the versions in {in} in ascending order", "the version numbers of {in}, lowest first", "the lines of {in} in version order", "the version strings in {in} from the lowest to the highest", "the releases listed in {in} by version number, newest last"),
 )
 entry(
-    "lines_together", START, VALUE, draw=lambda d: _lists(d) if d.rng.random() < 0.5 else {"file": (f := d.text()), "file2": d.pick(t for t in d.scene.texts if t != f)}, reference=lambda w, x, p: [str(len(w.lines(p["file"])) + len(w.lines(p["file2"])))],
+    "lines_together", START, VALUE, draw=_two_texts, reference=lambda w, x, p: [str(len(w.lines(p["file"])) + len(w.lines(p["file2"])))],
     ways=("cat {file} {file2} | wc -l", "awk 'END{print NR}' {file} {file2}"),
     asks=("how many lines do {file} and {file2} have together?", "count the lines of {file} and {file2} in total, one number", "the total number of lines in {file} plus {file2}", "{file} and {file2}: lines altogether?", "add up the line counts of {file} and {file2}", "i need the combined line count of {file} and {file2}", "print the sum of the numbers of lines in {file} and {file2}",
           "tell me how many lines both {file} and {file2} contain in total", "what is the joint number of lines of {file} and {file2}?", "get the total line count of the two files {file} and {file2}"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edgeevo.environments import names
+from edgeevo.environments.scenarios import COLUMNS, NUMBER_COLUMNS
 from edgeevo.environments.skills import Draw, Kind, Lines, NoInstanceError, Params, entry
 from edgeevo.environments.vocabulary_tables import cells, draw_column, drawn_table, grid, textual
 from edgeevo.environments.world import World, text
@@ -32,6 +33,14 @@ def _cells(w: World, p: Params) -> list[list[str]]:
 
 def _by_number(w: World, p: Params) -> Lines:
     return [p["char"].join(row) for row in sorted(_cells(w, p), key=lambda row: int(row[2]))]
+
+
+def _long_table(d: Draw) -> Params:
+    """A new table with so many rows that nobody guesses how many different values a column has."""
+    choices = d.rng.sample(names.stems(d.split), d.rng.randint(5, 45))
+    rows = [f"{100 + i},{d.rng.choice(names.people(d.split))},{d.rng.choice(choices)},{d.rng.randint(1, 99)}" for i in range(d.rng.randint(15, 80))]
+    header = "id,name," + ",".join((d.rng.choice(COLUMNS), d.rng.choice(NUMBER_COLUMNS)))
+    return {"file": d.place(d.name("csv"), text([header, *rows], age_seconds=5000)), "n": d.rng.choice(("2", "3", "4"))}
 
 
 def _value_and_other(d: Draw) -> Params:
@@ -110,7 +119,7 @@ entry(
            "the lines of the table {file} with column {n} equal to {value}, below its header", "header plus rows with {value} in column {n} of the CSV {file}"),
 )
 entry(
-    "csv_count_distinct", START, VALUE, draw=lambda d: {k: v for k, v in draw_column(d, textual).items() if k != "column"}, reference=lambda w, x, p: [str(len(set(cells(w, p))))],
+    "csv_count_distinct", START, VALUE, draw=_long_table, reference=lambda w, x, p: [str(len(set(cells(w, p))))],
     ways=("tail -n +2 {file} | cut -d, -f{n} | sort -u | wc -l", "awk -F, 'NR>1&&!s[${n:raw}]++{k++}END{print k+0}' {file}"),
     asks=("how many different values are in column {n} of the CSV {file}, the header not counted?", "count the distinct values of CSV column {n} in {file} without the header", "number of unique values in column {n} of the CSV {file} (the first line is a header)",
           "{file}: how many distinct values below the header of CSV column {n}?", "tell me how many unique entries column {n} of the table {file} has, title row excluded", "i need the count of different values in the {n:th} comma separated field of {file}, header left out",

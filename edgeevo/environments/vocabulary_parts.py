@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from edgeevo.environments import names
 from edgeevo.environments.skills import Draw, Kind, Lines, NoInstanceError, Params, entry
 from edgeevo.environments.vocabulary_text import with_word
+from edgeevo.environments.world import text
 
 TEXT, LINES, NUMBERS, VALUE = Kind.TEXT, Kind.LINES, Kind.NUMBERS, Kind.VALUE
 
@@ -61,9 +63,17 @@ def _context(x: Lines, p: Params) -> Lines:
 
 def _any_case(d: Draw) -> Params:
     """A word in another case than its lines have it, or in that of some of them."""
-    lines, p = d.source(d.draft)
+    lines, p = d.source(d.rng.choice((d.text, d.text, d.draft)))
     word = d.word(lines)
     return {"word": d.rng.choice((word.upper(), word.lower(), word.capitalize()))} | p
+
+
+def _airy(d: Draw) -> Params:
+    """Lines with empty ones among them, so many that nobody guesses how many have text."""
+    if d.x is not None:
+        return {}
+    lines = ["" if d.rng.random() < 0.3 else " ".join(d.rng.choices(names.stems(d.split), k=3)) for _ in range(d.rng.randint(15, 90))]
+    return {"in": d.place(d.name(d.rng.choice(("txt", "md", "log"))), text([*lines, "", d.stem()], age_seconds=5000))}
 
 
 def _address(d: Draw) -> Params:
@@ -133,8 +143,6 @@ entry(
     asks=("print only the line numbers of the lines in {in} that contain {word}", "on which lines of {in} does {word} occur? just the numbers", "line numbers of {word} in {in}", "show the numbers of the lines with {word} in {in}, without their text", "{in}: numbers of all lines mentioning {word}",
           "i need the line numbers where {word} appears in {in}, nothing else", "at which line numbers does {in} mention {word}?", "find {word} in {in} and give the line numbers only, one per line", "list the number of every line of {in} that has {word} in it", "get the line numbers matching {word} in {in}"),
     nouns=("the line numbers of {word} in {in}", "the numbers of the lines with {word} in {in}", "the line numbers where {in} mentions {word}", "the numbers of all lines in {in} that contain {word}", "the line numbers in {in} at which {word} occurs"),
-    then=("print only the line numbers of {word} in {x}", "give the numbers of the lines with {word} in {x}", "find {word} in {x} and show just the line numbers", "the line numbers at which {word} occurs in {x}", "only the numbers of the lines that contain {word} among {x}", "at which numbers is {word} among {x}?",
-          "list the places of {word} in {x} as line numbers", "the numbers of the lines mentioning {word} in {x}", "determine on which line numbers {word} occurs in {x}"),
 )
 entry(
     "match_around", TEXT, LINES, needs_order=True, draw=_around, reference=lambda w, x, p: _context(x, p),
@@ -165,7 +173,7 @@ entry(
           "how many of {x} contain {word}, no matter the case?", "the case-insensitive count of {word} lines in {x}", "report how many lines have {word}, case ignored, in {x}"),
 )
 entry(
-    "count_nonblank", TEXT, VALUE, draw=lambda d: d.source(d.draft)[1], reference=lambda w, x, p: [str(sum(bool(line) for line in x))],
+    "count_nonblank", TEXT, VALUE, draw=_airy, reference=lambda w, x, p: [str(sum(bool(line) for line in x))],
     ways=("grep -c . {in}", "grep -vc '^$' {in}", "sed '/^$/d' {in} | wc -l"),
     asks=("count the non-empty lines in {in}", "how many lines of {in} are not empty?", "number of non-blank lines in {in}", "{in}: how many lines that contain something?", "tell me how many lines {in} has, empty ones not counted", "i need the line count of {in} without the blank lines",
           "print how many lines of {in} have any text", "what is the number of lines in {in} if empty lines are ignored?", "count lines of {in} but do not count empty ones", "find out how many non-empty lines there are in {in}"),
