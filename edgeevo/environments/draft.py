@@ -61,6 +61,8 @@ def follows(before: ProgramLink | None, after: ProgramLink) -> bool:
         return nxt.takes is not Kind.PATHS and bool(nxt.asks)
     if nxt.takes is Kind.START or not nxt.then or (nxt.needs_order and got.unordered) or (nxt.exact and got.pads):
         return False
+    if got.names_paths and not nxt.on_paths:
+        return False
     return {
         Kind.PATHS: nxt.takes is Kind.PATHS or (nxt.takes is Kind.TEXT and nxt.on_paths),
         Kind.LINES: nxt.takes is Kind.TEXT,
@@ -105,7 +107,7 @@ def draw_once(program: Program, rng: Random, split: Split) -> Draft:
         got = entry.reference(world, list(x or []), params)
         changed = sorted(p for p in {*before, *world.nodes} if differs(before.get(p), world.nodes.get(p)))
         _require(entry, x, got, changed, unordered=unordered)
-        paths = entry.gives is Kind.PATHS or (paths and entry.on_paths and entry.gives is not Kind.NUMBERS)
+        paths = entry.gives is Kind.PATHS or entry.names_paths or (paths and entry.on_paths and entry.gives is not Kind.NUMBERS)
         if entry.gives is Kind.TREE:
             if entry.takes is Kind.TEXT and (unordered or paths):
                 draft.soft |= dict.fromkeys(changed, _order(unordered=unordered, paths=paths))

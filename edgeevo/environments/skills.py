@@ -69,6 +69,7 @@ class Entry:
     exact: bool = False  # counts or compares characters
     needs_order: bool = False  # meaningless on lines whose order is free
     may_be_empty: bool = False
+    names_paths: bool = False  # each line begins with the path of a file as it was given: only what suits paths may follow
 
     @property
     def group(self) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from edgeevo.environments import (  # noqa: F401 - importing a file registers its entries
     vocabulary_archives,
+    vocabulary_columns,
+    vocabulary_comparing,
     vocabulary_config,
+    vocabulary_delimited,
     vocabulary_each,
     vocabulary_edits,
     vocabulary_facts,
@@ -19,8 +22,11 @@ from edgeevo.environments import (  # noqa: F401 - importing a file registers it
     vocabulary_logs,
     vocabulary_match,
     vocabulary_numbers,
+    vocabulary_parts,
     vocabulary_removal,
+    vocabulary_rewriting,
     vocabulary_search,
+    vocabulary_searching,
     vocabulary_tables,
     vocabulary_text,
     vocabulary_values,
