@@ -1,4 +1,4 @@
-"""Skills that search many files at once and say where: lines with their files, counts per file and in total, files that lack a text."""
+"""Skills that search many files at once and say where: lines with their files, counts per file and in total, files of one kind that hold a text."""
 
 from __future__ import annotations
 
@@ -153,15 +153,6 @@ entry(
           "print the sum of matching lines for {word} over all files below {dir}", "find out how many lines mention {word} in all the files of {dir} taken together"),
     nouns=("the total number of lines with {word} in all files under {dir}", "how many lines in the files below {dir} contain {word} altogether", "the overall count of lines mentioning {word} in the {dir} tree", "the sum of lines with {word} over all files of {dir} and its subdirectories",
            "how many lines anywhere under {dir} have {word} in them"),
-)
-entry(
-    "files_lacking", START, PATHS, unordered=True, draw=_tree, reference=lambda w, x, p: w.files(p["dir"], lambda _q, f: p["word"].encode() not in f.data),
-    ways=("grep -rL {word} {dir}", "find {dir} -type f ! -exec grep -q {word} {} \\; -print"),
-    asks=("which files under {dir} do not contain {word}?", "list all files in {dir} and below that lack {word}", "find files under {dir} without the text {word} in them", "print the names of the files below {dir} that do not mention {word}", "{dir}: files without {word} in their text, recursively",
-          "grep -L {word} over the whole {dir} tree", "i need every file under {dir} in which {word} does not occur", "show all files within {dir} whose content has no {word}", "search {dir} recursively for files that don't have {word} anywhere in them",
-          "get the paths of the files below {dir} that never say {word}", "what files in the {dir} tree have no line with {word}?"),
-    nouns=("the files under {dir} that do not contain {word}", "all files in {dir} and below without {word} in their text", "the files below {dir} that lack {word}", "the files in the {dir} tree in which {word} does not occur", "the files within {dir} that do not mention {word}",
-           "the files anywhere under {dir} whose content has no {word}"),
 )
 entry(
     "files_with", START, PATHS, unordered=True, draw=_tree_ext, reference=lambda w, x, p: [q for q in _ending(w, p) if p["word"].encode() in w.file(q).data],
