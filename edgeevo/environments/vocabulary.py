@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from edgeevo.environments import (  # noqa: F401 - importing a file registers its entries
+    vocabulary_access,
+    vocabulary_accounts,
     vocabulary_archives,
+    vocabulary_arithmetic,
     vocabulary_config,
+    vocabulary_dates,
+    vocabulary_documents,
     vocabulary_edits,
+    vocabulary_endings,
     vocabulary_facts,
     vocabulary_figures,
     vocabulary_files,
@@ -18,9 +24,14 @@ from edgeevo.environments import (  # noqa: F401 - importing a file registers it
     vocabulary_match,
     vocabulary_numbers,
     vocabulary_removal,
+    vocabulary_rights,
+    vocabulary_sections,
+    vocabulary_sqlite,
+    vocabulary_strings,
     vocabulary_tables,
     vocabulary_text,
     vocabulary_values,
+    vocabulary_zip,
 )
 from edgeevo.environments.skills import ENTRIES
 

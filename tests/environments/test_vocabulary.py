@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgeevo.agent.episode import verify
-from edgeevo.agent.judge import judge
-from edgeevo.domain import Changes, Program, ProgramLink, Split, Task, derive_seed, encode
+from edgeevo.domain import Program, ProgramLink, Split, Task, derive_seed, encode
 from edgeevo.environments import vocabulary
 from edgeevo.environments.program import follows, render
 from edgeevo.environments.scenarios import HAZARDS, SCENARIOS
@@ -69,8 +68,7 @@ def check(link: ProgramLink, sandbox, count: int) -> None:
         for commands in (task.oracle, task.alternative):
             trial = verify(task, sandbox, commands)
             assert trial.verdict.passed, (task.instruction, commands, trial.verdict.reasons, trial.results[-1])
-        idle = judge(task, Changes(nodes={}), b"", lambda _state, _command: pytest.fail("nothing to run"))
-        assert not idle.passed, (task.instruction, "doing nothing passes")
+        assert not verify(task, sandbox, ()).verdict.passed, (task.instruction, "doing nothing passes")
 
 
 @pytest.mark.sandbox
