@@ -91,7 +91,7 @@ def _between(w: World, p: Params) -> Lines:
 
 
 entry(
-    "access_top", START, LINES, draw=_ranked, reference=lambda w, x, p: [f"{c} {k}" for k, c in Counter(_field(w, p, CLIENT)).most_common(int(p["n"]))],
+    "access_top", START, LINES, draw=_ranked, pads=True, reference=lambda w, x, p: [f"{c} {k}" for k, c in Counter(_field(w, p, CLIENT)).most_common(int(p["n"]))],
     ways=("awk '{print $1}' {file} | sort | uniq -c | sort -rn | head -n {n}", "awk '{c[$1]++}END{for(k in c)print c[k],k}' {file} | sort -rn | sed {n}q"),
     asks=("show the {n} client addresses with the most requests in the access log {file}, count and address", "which {n} IPs hit the server most often according to the access log {file}? with counts, busiest first", "top {n} IP addresses in the access log {file} by number of requests, with the count in front",
           "{file}: the {n} busiest clients of this access log, count first", "count requests per IP in the access log {file} and list the {n} highest, busiest on top", "find the {n} most frequent client IPs in the access log {file} along with their counts, sorted by count descending",
@@ -108,7 +108,7 @@ entry(
     nouns=("the number of different client addresses in the access log {file}", "how many unique IPs the access log {file} has", "the count of distinct clients in the access log {file}", "the number of unique visitors by IP in the access log {file}", "how many separate addresses made requests in the access log {file}"),
 )
 entry(
-    "access_statuses", START, LINES, draw=_placed, unordered=True, reference=lambda w, x, p: [f"{c} {k}" for k, c in sorted(Counter(_field(w, p, STATUS)).items())],
+    "access_statuses", START, LINES, draw=_placed, unordered=True, pads=True, reference=lambda w, x, p: [f"{c} {k}" for k, c in sorted(Counter(_field(w, p, STATUS)).items())],
     ways=("awk '{print $9}' {file} | sort | uniq -c", "awk '{c[$9]++}END{for(k in c)print c[k],k}' {file}"),
     asks=("count the requests per status code in the access log {file}", "how often does each HTTP status occur in the access log {file}? count, then status", "tally the response codes of the access log {file}, count first", "{file}: number of requests for every HTTP status code in this access log", "show each status code in the access log {file} with its count in front",
           "break the access log {file} down by HTTP response code (count and code)", "group the lines of the access log {file} by status and count them", "i need the counts of the different HTTP status codes in the access log {file}, count before code", "print count and status code for all codes in the access log {file}", "for every HTTP response code of the access log {file}, how many lines have it? count first"),
@@ -143,7 +143,7 @@ entry(
     nouns=("the total bytes sent according to the access log {file}", "the sum of the response sizes in the access log {file}", "the traffic in bytes that the access log {file} records", "the sum over the last field of the access log {file}", "how many bytes the access log {file} says were served"),
 )
 entry(
-    "log_per_hour", START, LINES, draw=_hours, unordered=True, reference=lambda w, x, p: [f"{c} {k}" for k, c in sorted(Counter(line[:13] for line in w.lines(p["file"])).items())],
+    "log_per_hour", START, LINES, draw=_hours, unordered=True, pads=True, reference=lambda w, x, p: [f"{c} {k}" for k, c in sorted(Counter(line[:13] for line in w.lines(p["file"])).items())],
     ways=("cut -c1-13 {file} | sort | uniq -c", "awk '{c[substr($0,1,13)]++}END{for(k in c)print c[k],k}' {file}"),
     asks=("count the lines of the log {file} per hour, as count, date and hour", "how many entries does the log {file} have in each hour? count first, then date and hour", "tally the log {file} by hour (the first 13 characters), count in front", "{file}: log lines per hour, in the form count, date, hour", "for every hour in the log {file} show the number of lines, then date and hour as in the log",
           "group the log {file} by date and hour and count the lines, count first", "number of log lines for each hour of {file}, count before date and hour", "i need the lines per hour in the log {file}: count, then the date with the hour", "break the log {file} down into hours with counts, count first and date plus hour behind it", "print how many messages the log {file} has for each date and hour, count first"),

@@ -187,14 +187,14 @@ entry(
            "the full {value} objects (field kind) of {file} as compact JSON, one per line", "the records of kind {value} from the JSON {file}, in compact form line by line"),
 )
 entry(
-    "json_tsv", START, LINES, draw=_two_keys, reference=lambda w, x, p: [f"{row[p['key']]}\t{row[p['key2']]}" for row in objects(w, p)],
-    ways=("jq -r '.[]|[.{key:raw},.{key2:raw}]|@tsv' {file}", "jq -r '.[]|\"\\(.{key:raw})\\t\\(.{key2:raw})\"' {file}"),
-    asks=("print {key} and {key2} of every object in the JSON file {file}, separated by a tab", "show the fields {key} and {key2} of each element in {file} (JSON) as tab separated columns", "convert the JSON list {file} to TSV with the columns {key} and {key2}, no header",
-          "{file}: {key} and {key2} per object, tab between them", "for every entry of the JSON {file} output {key}, a tab and {key2}", "turn {file} (JSON) into tab-separated lines of {key} and {key2}",
-          "what are {key} and {key2} of the objects in {file}? one object a line, tab separated", "i need a two column list, {key} then {key2}, tab separated, out of the JSON {file}",
-          "use jq to get {key} and {key2} from each object of {file}, joined by a tab", "list {key} next to {key2} for all elements of the JSON file {file}, with a tab in between"),
-    nouns=("{key} and {key2} of every object in the JSON file {file}, tab separated", "the fields {key} and {key2} of {file} (JSON) as tab-separated lines", "the TSV lines of {key} and {key2} from the JSON list {file}",
-           "the pairs of {key} and {key2} in {file}, a tab between them", "{key}, a tab and {key2} for each object of the JSON {file}"),
+    "json_two_fields", START, LINES, draw=_two_keys, reference=lambda w, x, p: [f"{row[p['key']]} {row[p['key2']]}" for row in objects(w, p)],
+    ways=("jq -r '.[]|\"\\(.{key:raw}) \\(.{key2:raw})\"' {file}", "jq -r '.[]|[.{key:raw},.{key2:raw}]|join(\" \")' {file}"),
+    asks=("print {key} and {key2} of every object in the JSON file {file}, separated by a space", "show the fields {key} and {key2} of each element in {file} (JSON), a blank between them", "turn the JSON list {file} into lines with {key} and {key2}, a space in between, no header",
+          "{file}: {key} and {key2} per object of this JSON list, with a space between", "for every entry of the JSON {file} output {key}, a space and {key2}", "make plain text lines '{key:raw} {key2:raw}' from the objects in {file} (JSON)",
+          "what are {key} and {key2} of the objects in the JSON {file}? one object a line, a space between the two", "i need a two column list, {key} then {key2}, separated by a blank, out of the JSON {file}",
+          "use jq to get {key} and {key2} from each object of {file}, joined by a space", "list {key} next to {key2} for all elements of the JSON file {file}, with one blank in between"),
+    nouns=("{key} and {key2} of every object in the JSON file {file}, separated by a space", "the fields {key} and {key2} of the objects in {file} (JSON), a blank between", "the lines of {key} and {key2} from the JSON list {file}, space separated",
+           "the pairs of {key} and {key2} in the JSON {file}, with a space between the two", "{key}, a space and {key2} for each object of the JSON {file}"),
 )
 entry(
     "json_set", START, TREE, draw=_new_number, reference=_set,

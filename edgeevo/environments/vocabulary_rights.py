@@ -166,7 +166,7 @@ entry(
           "chmod {dst} like {src}"),
 )
 entry(
-    "modes_tally", START, LINES, draw=_modes_differ, unordered=True, reference=lambda w, x, p: _modes(w, p),
+    "modes_tally", START, LINES, draw=_modes_differ, unordered=True, pads=True, reference=lambda w, x, p: _modes(w, p),
     ways=("find {dir} -type f -printf '%m\\n' | sort | uniq -c", "find {dir} -type f -exec stat -c %a {} + | awk '{c[$1]++}END{for(k in c)print c[k],k}'"),
     asks=("count the files under {dir} per octal mode, count first", "how many files below {dir} have which octal permissions? print count and mode", "tally the octal permissions of all files in the {dir} tree, count before mode", "{dir}: number of files for each octal mode, recursively",
           "for every octal mode that files under {dir} have, show how many have it, count first", "group the files in {dir} and its subdirectories by numeric mode and count them", "show count and octal mode for the regular files anywhere below {dir}",

@@ -54,7 +54,7 @@ def _bytes(d: Draw) -> Params:
 
 
 def _percent_coded(d: Draw) -> Params:
-    return {"code": urllib.parse.quote(f"{_phrase(d, 2, 3)}/{d.stem()}?", safe="")}
+    return {"text": urllib.parse.quote(f"{_phrase(d, 2, 3)}/{d.stem()}?", safe="")}
 
 
 def _split_lines(p: Params) -> Lines:
@@ -136,11 +136,11 @@ entry(
     nouns=("the base64 code of the text {text}, no newline included", "the string {text} in base64, without a newline", "the text {text} base64-encoded, no line end in it", "the base64 form of exactly the text {text}", "{text} as base64 without a final newline"),
 )
 entry(
-    "base64_decode", START, VALUE, draw=lambda d: {"code": base64.b64encode(f"{_phrase(d)}\n".encode()).decode()}, reference=lambda w, x, p: base64.b64decode(p["code"]).decode().splitlines(),
-    ways=("echo {code} | base64 -d", "echo {code} | openssl base64 -d -A", "perl -MMIME::Base64 -e 'print decode_base64($ARGV[0])' {code}"),
-    asks=("decode the base64 string {code}", "what does the base64 text {code} say?", "print the plain text of {code}, which is base64", "base64-decode {code}", "{code} is base64, what is in it?", "turn the base64 code {code} back into text", "show the text hidden in base64 {code}", "i need {code} decoded from base64",
-          "read the base64 {code} and output the decoded text", "undo the base64 encoding of {code}"),
-    nouns=("the decoded base64 string {code}", "the plain text of the base64 code {code}", "what the base64 text {code} says", "the text behind the base64 {code}", "{code} decoded from base64"),
+    "base64_decode", START, VALUE, draw=lambda d: {"text": base64.b64encode(f"{_phrase(d)}\n".encode()).decode()}, reference=lambda w, x, p: base64.b64decode(p["text"]).decode().splitlines(),
+    ways=("echo {text} | base64 -d", "echo {text} | openssl base64 -d -A", "perl -MMIME::Base64 -e 'print decode_base64($ARGV[0])' {text}"),
+    asks=("decode the base64 string {text}", "what does the base64 text {text} say?", "print the plain text of {text}, which is base64", "base64-decode {text}", "{text} is base64, what is in it?", "turn the base64 code {text} back into text", "show the text hidden in base64 {text}", "i need {text} decoded from base64",
+          "read the base64 {text} and output the decoded text", "undo the base64 encoding of {text}"),
+    nouns=("the decoded base64 string {text}", "the plain text of the base64 code {text}", "what the base64 text {text} says", "the text behind the base64 {text}", "{text} decoded from base64"),
 )
 for _tool in HASHES:
     entry(
@@ -154,11 +154,11 @@ for _tool in HASHES:
                f"just the {_tool} sum of the text {{text}} without a line end"),
     )
 entry(
-    "url_decode", START, VALUE, draw=_percent_coded, reference=lambda w, x, p: [urllib.parse.unquote(p["code"])],
-    ways=("echo {code} | perl -pe 's/%(..)/chr hex $1/ge'", "printf '%b\\n' \"$(echo {code} | sed 's/%/\\\\x/g')\"", "python3 -c 'import sys,urllib.parse as u;print(u.unquote(sys.argv[1]))' {code}"),
-    asks=("url-decode {code}", "decode the percent-encoded string {code}", "what does {code} say when it is url decoded?", "print {code} with the percent codes turned back into characters", "{code}: decode that, it comes from a URL", "convert the url-encoded text {code} to plain text", "undo the percent encoding in {code}",
-          "i need {code} url decoded", "show the plain text of the url-encoded {code}", "replace all %XX codes in {code} by the characters they stand for"),
-    nouns=("the url-decoded form of {code}", "the plain text of the percent-encoded {code}", "{code} with its percent codes decoded", "what the url-encoded string {code} says", "the decoded text of {code}, which is url encoded"),
+    "url_decode", START, VALUE, draw=_percent_coded, reference=lambda w, x, p: [urllib.parse.unquote(p["text"])],
+    ways=("echo {text} | perl -pe 's/%(..)/chr hex $1/ge'", "printf '%b\\n' \"$(echo {text} | sed 's/%/\\\\x/g')\"", "python3 -c 'import sys,urllib.parse as u;print(u.unquote(sys.argv[1]))' {text}"),
+    asks=("url-decode {text}", "decode the percent-encoded string {text}", "what does {text} say when it is url decoded?", "print {text} with the percent codes turned back into characters", "{text}: decode that, it comes from a URL", "convert the url-encoded text {text} to plain text", "undo the percent encoding in {text}",
+          "i need {text} url decoded", "show the plain text of the url-encoded {text}", "replace all %XX codes in {text} by the characters they stand for"),
+    nouns=("the url-decoded form of {text}", "the plain text of the percent-encoded {text}", "{text} with its percent codes decoded", "what the url-encoded string {text} says", "the decoded text of {text}, which is url encoded"),
 )
 entry(
     "hex_bytes", START, VALUE, draw=_bytes, reference=lambda w, x, p: [w.file(p["file"]).data[: int(p["count"])].hex()],

@@ -67,7 +67,7 @@ def _put(w: World, members: dict[str, bytes | None], target: str) -> None:
 
 entry(
     "zip", START, TREE, draw=to_pack("zip"), reference=lambda w, x, p: _expect_zip(w, p),
-    ways=("zip -r {out} {dir}", "python3 -m zipfile -c {out} {dir}"),
+    ways=("zip -qr {out} {dir}", "python3 -m zipfile -c {out} {dir}"),
     asks=("zip {dir} into {out}", "create a zip file {out} of the folder {dir}", "pack {dir} and everything in it as the zip archive {out}", "make {out}, a zip archive with all of {dir}",
           "compress the directory {dir} to {out} (zip)", "{out} should be a zip of {dir}", "zip up {dir} recursively as {out}", "put the whole tree {dir} in a zip called {out}",
           "archive {dir} with zip, name the file {out}", "i need {dir} as a zip file, {out}", "bundle {dir} with its subfolders into the zip {out}"),
@@ -94,14 +94,14 @@ entry(
 )
 entry(
     "unzip", START, TREE, draw=lambda d: {"dst": d.dir()} | _zip(d), reference=lambda w, x, p: _put(w, _held(w, p["archive"]), p["dst"]),
-    ways=("unzip {archive} -d {dst}", "python3 -m zipfile -e {archive} {dst}"),
+    ways=("unzip -q {archive} -d {dst}", "python3 -m zipfile -e {archive} {dst}"),
     asks=("unzip {archive} into {dst}", "extract the zip file {archive} to the directory {dst}", "unpack the zip {archive} in {dst}", "{archive}: unzip it to {dst}",
           "put the content of the zip archive {archive} into the folder {dst}", "decompress {archive} (zip) under {dst}", "open the zip {archive} inside {dst}", "everything in the zip {archive} should be unpacked to {dst}",
           "i need {archive} unzipped in {dst}", "take all files out of the zip file {archive} and place them in {dst}"),
 )
 entry(
     "unzip_here", START, TREE, draw=lambda d: {"dst": d.scene.cwd} | _zip(d), reference=lambda w, x, p: _put(w, _held(w, p["archive"]), p["dst"]),
-    ways=("unzip {archive}", "python3 -m zipfile -e {archive} ."),
+    ways=("unzip -q {archive}", "python3 -m zipfile -e {archive} ."),
     asks=("unzip {archive}", "unzip {archive} here", "extract the zip file {archive} [in|into] the current directory", "unpack the zip archive {archive} in this folder", "decompress the zip {archive} right here",
           "{archive}: unzip it into the working directory", "get everything out of the zip {archive}", "open the zip file {archive} in this directory", "i need the content of the zip {archive} in the current folder",
           "put what the zip archive {archive} holds into the working directory"),
