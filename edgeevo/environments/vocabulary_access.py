@@ -97,7 +97,7 @@ entry(
           "{file}: the {n} busiest clients of this access log, count first", "count requests per IP in the access log {file} and list the {n} highest, busiest on top", "find the {n} most frequent client IPs in the access log {file} along with their counts, sorted by count descending",
           "print count and address for the {n} clients that appear most in the access log {file}, most first", "who are the top {n} visitors in the access log {file}? number of requests, then IP", "i need the {n} IP addresses with the highest number of lines in the access log {file}, counts included, highest first",
           "rank the clients (first field) of the access log {file} and give the top {n} with their counts"),
-    nouns=("the {n} client addresses with the most requests in the access log {file}, count first", "the top {n} IPs of the access log {file} with their counts", "the {n} busiest clients in the access log {file}, count and address", "the {n} most frequent addresses in the access log {file}, with counts, busiest first",
+    nouns=("the {n} addresses that send most requests according to the access log {file}, count first", "the top {n} IPs of the access log {file} with their counts", "the {n} busiest clients in the access log {file}, count and address", "the {n} most frequent addresses in the access log {file}, with counts, busiest first",
            "counts and addresses of the {n} most active clients in the access log {file}"),
 )
 entry(
@@ -105,7 +105,7 @@ entry(
     ways=("awk '{print $1}' {file} | sort -u | wc -l", "cut -d' ' -f1 {file} | sort | uniq | wc -l"),
     asks=("how many different client addresses are in the access log {file}?", "count the unique IPs in the access log {file}", "number of distinct clients in the access log {file}", "{file}: how many different visitors (IP addresses) does this access log show?", "tell me how many separate IP addresses made requests according to the access log {file}",
           "print the number of unique client addresses found in the access log {file}", "find out how many distinct hosts the access log {file} lists in its first field", "i need the count of different IPs in the access log {file}", "give me the number of unique visitors by IP in the access log {file}", "from how many addresses did requests come, access log {file}?"),
-    nouns=("the number of different client addresses in the access log {file}", "how many unique IPs the access log {file} has", "the count of distinct clients in the access log {file}", "the number of unique visitors by IP in the access log {file}", "how many separate addresses made requests in the access log {file}"),
+    nouns=("the number of different client addresses in the access log {file}", "how many unique IPs the access log {file} has", "the count of the distinct clients that the access log {file} knows", "how many unique visitors, told apart by IP, the access log {file} has", "how many separate addresses made requests in the access log {file}"),
 )
 entry(
     "access_statuses", START, LINES, draw=_placed, unordered=True, pads=True, reference=lambda w, x, p: [f"{c} {k}" for k, c in sorted(Counter(_field(w, p, STATUS)).items())],
@@ -133,14 +133,14 @@ entry(
     ways=("awk '{print $7}' {file} | sort | uniq -c | sort -rn | head -n 1 | awk '{print $2}'", "awk '{c[$7]++}END{for(k in c)if(c[k]>m){m=c[k];t=k}print t}' {file}"),
     asks=("which path is requested most often in the access log {file}?", "print the most requested path of the access log {file}, without the count", "find the most popular page in the access log {file}, path only", "{file}: top requested path of this access log", "what is the most frequent URL path in the access log {file}?",
           "tell me which page the access log {file} shows most often, just its path", "show only the path with the most hits in the access log {file}", "i need the path that was fetched most in the access log {file}", "give me the number one path by requests in the access log {file}, no count", "get the most common request path out of the access log {file}"),
-    nouns=("the path requested most often in the access log {file}", "the most popular page in the access log {file}", "the most frequent request path of the access log {file}", "the path with the most hits in the access log {file}", "the top path by requests in the access log {file}"),
+    nouns=("the path requested most often in the access log {file}", "the page that is most popular by the access log {file}", "the most frequent request path of the access log {file}", "the path that has most hits by the access log {file}", "the top path by requests in the access log {file}"),
 )
 entry(
     "access_bytes", START, VALUE, draw=_placed, reference=lambda w, x, p: [str(sum(map(int, _field(w, p, SIZE))))],
     ways=("awk '{s+=$10}END{print s}' {file}", "awk '{print $10}' {file} | paste -sd+ | bc"),
     asks=("how many bytes were sent in total according to the access log {file}?", "add up the response sizes in the access log {file} (last field)", "total of the bytes in the access log {file}, the number at the end of each line", "{file}: sum of all response sizes in this access log, in bytes", "calculate the traffic in bytes recorded by the access log {file}",
           "sum the last field of the access log {file}, the bytes sent", "print the total number of bytes that the access log {file} says were transferred", "i need the sum of the sizes (end of line) over the whole access log {file}", "give me the overall bytes served, from the access log {file}", "how much data, in bytes, do the requests of the access log {file} come to?"),
-    nouns=("the total bytes sent according to the access log {file}", "the sum of the response sizes in the access log {file}", "the traffic in bytes that the access log {file} records", "the sum over the last field of the access log {file}", "how many bytes the access log {file} says were served"),
+    nouns=("the total bytes sent according to the access log {file}", "the response sizes of the access log {file} added up", "the traffic in bytes that the access log {file} records", "the sum over the last field of the access log {file}", "how many bytes the access log {file} says were served"),
 )
 entry(
     "log_per_hour", START, LINES, draw=_hours, unordered=True, pads=True, reference=lambda w, x, p: [f"{c} {k}" for k, c in sorted(Counter(line[:13] for line in w.lines(p["file"])).items())],
@@ -154,7 +154,7 @@ entry(
     ways=("grep '^{hour:raw}:' {file}", "awk 'substr($0,1,13)==\"{hour:raw}\"' {file}"),
     asks=("show the log lines of the hour {hour} in {file}", "what was logged in {file} during the hour {hour}?", "print everything in the log {file} from the hour that begins at {hour}:00", "{file}: log entries in the hour {hour}", "filter the log {file} for date and hour {hour}", "find all lines of the log {file} stamped {hour}, any minute",
           "give me what the log {file} has for the hour {hour}", "i need the lines of the log {file} in the hour {hour}", "list the entries that {file} recorded from {hour}:00 to {hour}:59", "get the log lines with the date and hour {hour} from {file}"),
-    nouns=("the log lines of the hour {hour} in {file}", "the entries in the log {file} from date and hour {hour}", "everything logged in {file} during the hour {hour}", "the lines of the log {file} stamped {hour}, any minute", "the log entries of {file} from {hour}:00 to {hour}:59"),
+    nouns=("the lines stamped with the hour {hour}, from the log {file}", "the entries in the log {file} from date and hour {hour}", "everything logged in {file} during the hour {hour}", "the lines with any minute of the hour {hour} in the log {file}", "the log entries of {file} from {hour}:00 to {hour}:59"),
 )
 entry(
     "log_between", START, LINES, draw=_stretch, reference=lambda w, x, p: _between(w, p),
@@ -162,6 +162,6 @@ entry(
     asks=("show the log lines in {file} on {date} from {time} up to, not including, {time2}", "what was logged on {date} from {time} until before {time2} in {file}?", "print the entries of the log {file} dated {date} with a time of {time} or later but before {time2}", "{file}: log lines of {date}, {time} <= time < {time2}",
           "filter the log {file} for {date} between {time} (inclusive) and {time2} (exclusive)", "find all lines in the log {file} on {date} at or after {time} and before {time2}", "give me the part of the log {file} on {date} that starts at {time} and stops before {time2}", "i need the log entries of {date} from {time} to just before {time2} in {file}",
           "list what the log {file} says for {date} between {time} and {time2}, the end not included", "get the lines of {file} stamped {date}, no earlier than {time} and earlier than {time2}"),
-    nouns=("the log lines in {file} on {date} from {time} to before {time2}", "the entries of the log {file} on {date} at or after {time} and before {time2}", "the lines of {file} stamped {date} between {time} (inclusive) and {time2} (exclusive)", "everything in the log {file} on {date} from {time} up to, not including, {time2}",
-           "the part of the log {file} on {date} that begins at {time} and ends before {time2}"),
+    nouns=("the lines that the log {file} has for {date} from {time} to before {time2}", "the entries of {date} in the log {file}, not before {time} and earlier than {time2}", "the lines of {file} stamped {date} between {time} (inclusive) and {time2} (exclusive)", "everything in the log {file} on {date} from {time} up to, not including, {time2}",
+           "the log lines of {date} in {file}, beginning at {time} and ending before {time2}"),
 )

@@ -92,7 +92,7 @@ entry(
     asks=("what percent of {b} is {a}? one decimal, rounded, no sign", "print how many percent {a} is of {b}, rounded to one decimal, just the number", "calculate {a} as a percentage of {b} with one rounded decimal, no % sign", "{a} of {b} in percent, 1 decimal (rounded), number only",
           "compute the share of {a} in {b} in percent, rounded to 1 decimal place, without the sign", "give me {a} out of {b} as percent to one decimal, only the rounded number", "which percentage of {b} does {a} make? one decimal place, rounded, no sign",
           "i need the percentage that {a} is of {b}, rounded to one decimal, no sign", "show {a}/{b} in percent with one decimal, rounded and without a % sign", "work out what percentage {a} out of {b} is, one rounded decimal, bare number"),
-    nouns=("{a} as a percentage of {b}, rounded to one decimal, no sign", "the percentage that {a} is of {b} with one rounded decimal, number only", "how many percent of {b} {a} is, to 1 decimal, rounded", "the share of {a} in {b} in percent, one decimal, rounded, no sign",
+    nouns=("the percentage of {b} that {a} makes, one rounded decimal, no sign", "the percentage that {a} is of {b} with one rounded decimal, number only", "how many percent of {b} {a} is, to 1 decimal, rounded", "the share that {a} has in {b}, in percent with one rounded decimal, no sign",
            "what percent {a} out of {b} is, rounded to one decimal place"),
 )
 entry(
@@ -124,7 +124,7 @@ entry(
           "numbers {first} to {last}, {width} digits wide with leading zeros, a line each", "show the integers {first} through {last} on a line each, filled up with zeros to {width} places", "generate {first}..{last} zero padded to {width} digits, one on each line",
           "i need the numbers {first} to {last} written with {width} digits (leading zeros), one a line", "write out {first} up to {last} line by line in the format of {width} digits with zeros in front",
           "give me the sequence from {first} to {last}, zero-filled to {width} characters, one number per line", "get a run of numbers, {first} to {last}, each padded by zeros to {width} digits, one per line"),
-    nouns=("the numbers from {first} to {last} padded with zeros to {width} digits", "the integers {first} through {last} with leading zeros, {width} digits each", "the zero-padded numbers {first} to {last}, width {width}", "the numbers {first} to {last} written with {width} digits, one per line",
+    nouns=("the numbers {first} to {last}, each padded with zeros to {width} digits", "the integers {first} through {last} with leading zeros, {width} digits each", "the zero-padded numbers {first} to {last}, width {width}", "the numbers {first} to {last} written with {width} digits, one per line",
            "the numbers from {first} up to {last}, filled with zeros to {width} places"),
 )
 entry(
@@ -132,7 +132,7 @@ entry(
     ways=("seq {first} {last} | paste -sd+ | bc", "echo $((({first:raw} + {last:raw}) * ({last:raw} - {first:raw} + 1) / 2))", "seq {first} {last} | awk '{s+=$1}END{print s}'"),
     asks=("what is the sum of all numbers from {first} to {last}?", "add up the integers {first} through {last}", "calculate {first} + ... + {last}, every whole number in between included", "sum of {first} to {last}", "print the total of the whole numbers from {first} up to {last}, ends included",
           "compute the sum over {first}..{last}", "how much do all the numbers between {first} and {last} (both included) add up to?", "i need the numbers {first} to {last} summed up", "give me one number: {first} to {last} all added together", "show what the integers from {first} to {last} come to in total"),
-    nouns=("the sum of all numbers from {first} to {last}", "the total of the integers {first} through {last}", "what {first} + ... + {last} is", "the sum over the whole numbers {first} to {last}", "the integers from {first} up to {last} added together"),
+    nouns=("the sum that the numbers {first} to {last} have", "the total of the integers {first} through {last}", "what {first} + ... + {last} is", "the sum over the whole numbers {first} to {last}", "the integers from {first} up to {last} added together"),
 )
 entry(
     "median", NUMBERS, VALUE, draw=_varied, reference=lambda w, x, p: [_median(x)],
@@ -148,7 +148,7 @@ entry(
     asks=("print the smallest and the largest number in {in}, one per line", "what are the minimum and the maximum of {in}? two lines", "show the lowest and then the highest value of {in}, each on its own line", "{in}: min and max, on two lines", "find both ends of the numbers in {in}, smallest first, one per line",
           "give me min and max of {in} on separate lines", "range of the numbers in {in}: lowest on the first line, highest on the second", "i need the least and the greatest number of {in}, a line each", "display the extremes of {in}, first the minimum, below it the maximum",
           "get the smallest number of {in} and, on the next line, the biggest"),
-    nouns=("the smallest and the largest number in {in}, one per line", "the minimum and the maximum of {in} on two lines", "the lowest and the highest value of {in}, each on its own line", "the extremes of the numbers in {in}, minimum first", "min and max of {in}, a line each"),
+    nouns=("the smallest and the largest of the numbers in {in}, a line each", "the minimum and the maximum of {in}, the minimum on the first line", "the lowest and the highest of the values in {in}, on two lines", "the extremes of the numbers in {in}, minimum first", "min and max of {in}, a line each"),
     then=("print the smallest and the largest of {x}, one per line", "show minimum and maximum of {x} on two lines", "keep the lowest and the highest of {x}, lowest first", "reduce {x} to the least and the greatest, a line each", "find both extremes of {x}, minimum first, one per line",
           "give the min and the max of {x}, each on its own line", "the smallest and the largest of {x}, one per line", "only the minimum and the maximum of {x}, on two lines", "what are the lowest and the highest of {x}? one per line", "report the two ends of {x}, smallest first, line by line"),
 )

@@ -82,7 +82,7 @@ entry(
     ways=("date -u -d @{epoch} '+%F %T'", "TZ=UTC printf '%(%F %T)T\\n' {epoch}", "jq -rn '{epoch:raw}|strftime(\"%Y-%m-%d %H:%M:%S\")'"),
     asks=("convert the unix timestamp {epoch} to a date and time in UTC, as YYYY-MM-DD HH:MM:SS", "what date and time is epoch {epoch}? UTC, YYYY-MM-DD HH:MM:SS", "print the unix time {epoch} in the form YYYY-MM-DD HH:MM:SS (UTC)", "{epoch} as UTC date and time, YYYY-MM-DD HH:MM:SS", "show the epoch seconds {epoch} as a readable UTC time like 2024-05-31 08:15:00",
           "turn timestamp {epoch} into YYYY-MM-DD HH:MM:SS, time zone UTC", "at what date and time (UTC) was {epoch} seconds since 1970? write it YYYY-MM-DD HH:MM:SS", "i need the full UTC time of the timestamp {epoch}, YYYY-MM-DD HH:MM:SS", "give me epoch {epoch} as UTC with date and clock time, 2024-05-31 08:15:00 style", "work out the moment {epoch} (unix time) in UTC and print it as YYYY-MM-DD HH:MM:SS"),
-    nouns=("the unix timestamp {epoch} as UTC date and time, YYYY-MM-DD HH:MM:SS", "the UTC time of epoch {epoch} in the form YYYY-MM-DD HH:MM:SS", "the moment {epoch} (unix time) in UTC, YYYY-MM-DD HH:MM:SS", "epoch seconds {epoch} as a UTC time like 2024-05-31 08:15:00", "the date and time in UTC for timestamp {epoch}, YYYY-MM-DD HH:MM:SS"),
+    nouns=("the unix timestamp {epoch} written in UTC as YYYY-MM-DD HH:MM:SS", "the UTC time of epoch {epoch} in the form YYYY-MM-DD HH:MM:SS", "the moment {epoch} (unix time) in UTC, YYYY-MM-DD HH:MM:SS", "epoch seconds {epoch} as a UTC time like 2024-05-31 08:15:00", "the date and time in UTC for timestamp {epoch}, YYYY-MM-DD HH:MM:SS"),
 )
 entry(
     "date_add_months", START, VALUE, draw=_months, reference=lambda w, x, p: [_later(p)],
@@ -102,13 +102,13 @@ entry(
     ways=("date -d {date} +%j", "python3 -c 'import datetime;print(datetime.date.fromisoformat(\"{date:raw}\").strftime(\"%j\"))'"),
     asks=("which day of the year is {date}? three digits", "print the day number within the year for {date}, as three digits", "day of the year of {date}, three digits with leading zeros", "{date}: day of year, 001 to 366", "what number has {date} when the days of its year are counted? three digits", "show the ordinal day of {date} in its year, padded to 3 digits", "give the three digit day of year for {date}", "i need the day of the year for {date} in the form 001-366",
           "work out how manieth day of its year {date} is, with three digits", "tell me the julian day number within the year of {date} (three digits)"),
-    nouns=("the day of the year of {date}, three digits", "the three digit day number of {date} within its year", "the ordinal day of {date} in its year, padded to 3 digits", "the day of year for {date}, 001 to 366", "the number of the day {date} in its year with three digits"),
+    nouns=("the day number that {date} has in its year, three digits", "the three digit day number of {date} within its year", "the ordinal day of {date} in its year, padded to 3 digits", "the day of year for {date}, 001 to 366", "the number of the day {date} in its year with three digits"),
 )
 entry(
     "week_number", START, VALUE, draw=_date, reference=lambda w, x, p: [f"{_parsed(p).isocalendar().week:02}"],
     ways=("date -d {date} +%V", "python3 -c 'import datetime;print(datetime.date.fromisoformat(\"{date:raw}\").strftime(\"%V\"))'"),
     asks=("which ISO week is {date} in? two digits", "print the ISO week number of {date}, two digits", "ISO calendar week of {date} with two digits", "{date}: number of the ISO week, 01 to 53", "what is the ISO week of the date {date}? write two digits", "show in which ISO week {date} lies, two digits", "give the two digit ISO week number for {date}", "i need the ISO calendar week that {date} falls into, as 01-53", "work out the ISO 8601 week of {date}, two digits", "tell me the week number of {date} by ISO counting, padded to 2 digits"),
-    nouns=("the ISO week number of {date}, two digits", "the two digit ISO week of {date}", "the ISO calendar week that {date} falls into, 01 to 53", "the number of the ISO week with {date} in it, two digits", "the ISO 8601 week of {date} with two digits"),
+    nouns=("the ISO week number of {date}, two digits", "the two digit ISO week of {date}", "the ISO calendar week of {date}, from 01 to 53", "the number of the ISO week with {date} in it, two digits", "the ISO 8601 week of {date} with two digits"),
 )
 entry(
     "seconds_clock", START, VALUE, draw=lambda d: {"seconds": d.number(61, 86_000)}, reference=lambda w, x, p: [_clock(int(p["seconds"]))],

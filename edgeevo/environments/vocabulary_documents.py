@@ -117,7 +117,7 @@ entry(
     asks=("what is the value of {key} in the JSON file {file}?", "print {key} from {file} (JSON), [without quotes|raw]", "get the nested value {key} out of the JSON document {file}", "read {key} in {file} with jq and show just the value",
           "{file}: value at {key} (JSON)", "look up {key} in the JSON {file}", "which value does {file} have at the JSON path {key}?", "extract the field {key} from the JSON file {file}, raw value only",
           "i need what the JSON document {file} says for {key}", "value of {key}, JSON file {file}", "tell me what {key} is set to in the JSON config {file}"),
-    nouns=("the value of {key} in the JSON file {file}", "what {key} is in the JSON document {file}", "the nested field {key} of {file} (JSON), value only", "the value at the path {key} in the JSON {file}",
+    nouns=("the value that the JSON file {file} has for {key}", "what {key} is in the JSON document {file}", "the nested field {key} of {file} (JSON), value only", "the value at the path {key} in the JSON {file}",
            "just the value that {file} has under {key} (JSON)"),
 )
 entry(
@@ -127,7 +127,7 @@ entry(
           "{file}: top level keys of the JSON, a line each", "show what keys the JSON document {file} has on its first level", "names of the outermost keys in the JSON {file}, one per line and without quotes",
           "use jq to get the top level keys of {file}, plain text", "i need the keys on the top level of the JSON file {file}", "what are the fields of the outer object in {file} (JSON) called? names only, line by line",
           "read the JSON object in {file} and name its own keys, not the nested ones"),
-    nouns=("the top level keys of the JSON file {file}", "the names of the top-level fields in {file} (JSON)", "the keys on the first level of the JSON document {file}", "the outermost keys of the JSON object in {file}",
+    nouns=("the keys that the JSON file {file} has at top level", "the names of the top-level fields in {file} (JSON)", "the keys on the first level of the JSON document {file}", "the outermost keys of the JSON object in {file}",
            "the own keys of the object in the JSON {file}, nested ones left out"),
 )
 entry(
@@ -137,7 +137,7 @@ entry(
           "{file}: items of the JSON list {key}, without quotes", "show all {key} in the JSON document {file}, line by line", "get every element out of the list {key} in {file} (JSON)",
           "unpack the JSON array {key} of {file} into lines", "the members of {key} in the JSON {file}, one a line please", "i need the values in the array {key} of the JSON file {file}, a line each",
           "go through the list {key} in {file} with jq and print its strings raw"),
-    nouns=("the elements of the array {key} in the JSON file {file}", "the items of the JSON list {key} in {file}", "the entries of {key} in the JSON document {file}, one per line", "the values in the JSON array {key} of {file}",
+    nouns=("the elements that the JSON file {file} has in its array {key}", "the items of the JSON list {key} in {file}", "the entries of {key} in the JSON document {file}, one per line", "the values in the JSON array {key} of {file}",
            "the members of the list {key} from {file} (JSON)"),
 )
 entry(
@@ -147,7 +147,7 @@ entry(
           "tell me how long the list {key} in the JSON document {file} is", "print the length of {key}, JSON file {file}", "use jq to count what is in the array {key} of {file}", "i need the number of elements in {key} of the JSON {file}",
           "what is the length of the array {key} in {file} (JSON)?", "find out how many {key} the JSON file {file} lists"),
     nouns=("the number of elements in the array {key} of the JSON file {file}", "the length of the JSON list {key} in {file}", "how many items {key} has in the JSON document {file}", "the count of entries in the JSON array {key} of {file}",
-           "how many {key} the JSON file {file} lists"),
+           "how many {key} are listed in the JSON file {file}"),
 )
 entry(
     "json_has", START, VALUE, draw=_maybe_key, reference=lambda w, x, p: ["true" if p["key"] in document(w, p) else "false"],
@@ -183,7 +183,7 @@ entry(
           "use jq to select the elements of {file} with kind {value}, compact output", "list the full records of {file} that have {value} as kind, each as one line of compact JSON",
           "i need all objects with the kind {value} from {file}, every one on a line of its own in compact form", "find the {value} elements (field kind) in the JSON {file} and give them as compact JSON lines",
           "pick from the list in {file} what has kind {value}, whole objects, compact, a line each"),
-    nouns=("the objects of kind {value} in the JSON file {file}, one compact line each", "the complete entries with kind {value} in {file} as compact JSON lines", "the elements of the JSON list {file} whose kind is {value}, compact and one per line",
+    nouns=("the JSON objects of {file} that have kind {value}, one compact line each", "the complete entries with kind {value} in {file} as compact JSON lines", "the elements of the JSON list {file} whose kind is {value}, compact and one per line",
            "the full {value} objects (field kind) of {file} as compact JSON, one per line", "the records of kind {value} from the JSON {file}, in compact form line by line"),
 )
 entry(

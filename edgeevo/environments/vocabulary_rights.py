@@ -171,7 +171,7 @@ entry(
     asks=("count the files under {dir} per octal mode, count first", "how many files below {dir} have which octal permissions? print count and mode", "tally the octal permissions of all files in the {dir} tree, count before mode", "{dir}: number of files for each octal mode, recursively",
           "for every octal mode that files under {dir} have, show how many have it, count first", "group the files in {dir} and its subdirectories by numeric mode and count them", "show count and octal mode for the regular files anywhere below {dir}",
           "which numeric modes do the files in {dir} have, recursively, and how often? count, then mode", "i need the number of files below {dir} per numeric permission, count first", "summarise the file permissions under {dir}: count and octal mode"),
-    nouns=("the number of files under {dir} per octal mode, count first", "the counts of the octal permissions of all files below {dir}", "a tally of numeric file modes in the {dir} tree, count before mode", "how many files below {dir} have each octal mode, count first",
+    nouns=("the number of files for each octal mode below {dir}, count first", "the counts of the octal permissions of all files below {dir}", "a tally of numeric file modes in the {dir} tree, count before mode", "how many files below {dir} have each octal mode, count first",
            "count and octal mode for the files in {dir} and its subdirectories"),
 )
 entry(

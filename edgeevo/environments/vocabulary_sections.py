@@ -169,14 +169,14 @@ entry(
     ways=("grep -v '^#' {file} | awk '{print $6}'", "sed '/^#/d' {file} | cut -d' ' -f6"),
     asks=("list the commands that the crontab {file} runs, commented lines don't count", "which commands are scheduled in the crontab {file}? only active lines, no times", "print just the command of every active job in the crontab file {file}", "{file}: commands of this crontab without the schedules, skip comments", "show what the crontab {file} starts, one command per line, ignoring disabled (commented) jobs",
           "get the commands out of the crontab {file}, leave out times and comments", "from the crontab {file} the command of each job that is not commented out", "i need the active commands in the crontab {file} without their five time fields", "extract the sixth field of all non-comment lines in the crontab {file}", "what does the crontab {file} run? commands only, no commented ones"),
-    nouns=("the commands that the crontab {file} runs, commented ones left out", "the commands of the active jobs in the crontab {file}", "the scheduled commands in the crontab file {file} without times and comments", "the commands on the active lines of the crontab {file}", "the commands in the crontab {file}, no schedules, no comments"),
+    nouns=("the commands run by the crontab {file}, commented ones left out", "the commands of the active jobs in the crontab {file}", "the scheduled commands in the crontab file {file} without times and comments", "the commands on the active lines of the crontab {file}", "the commands in the crontab {file}, no schedules, no comments"),
 )
 entry(
     "cron_schedule", START, VALUE, draw=_job, reference=lambda w, x, p: [" ".join(line.split()[:5]) for line in _jobs(w, p) if line.endswith("/" + p["name"])],
     ways=("grep {name} {file} | cut -d' ' -f1-5", "awk '/{name:raw}/{print $1,$2,$3,$4,$5}' {file}"),
     asks=("what is the cron schedule of {name} in the crontab {file}? the five fields", "print the five time fields of the job {name} from the crontab {file}", "when does the crontab {file} run {name}? show the five time fields", "{file}: cron time fields of {name}, all five", "find the line for {name} in the crontab {file} and show only its schedule", "get the schedule (first 5 fields) of the cron job {name} out of {file}",
           "i need the cron expression of {name} from the crontab {file}", "show just the time specification of {name} in the crontab {file}, without the command", "look up {name} in the crontab {file} and give its five scheduling fields", "which cron expression does {name} have in {file}?"),
-    nouns=("the five time fields of {name} in the crontab {file}", "the cron schedule of {name} in the crontab {file}", "the cron expression of the job {name} from the crontab {file}", "the schedule fields of {name} in {file}, without the command", "the time specification that the crontab {file} has for {name}"),
+    nouns=("the five time fields of {name} in the crontab {file}", "the schedule under which the crontab {file} runs {name}, five fields", "the cron expression that {name} has in the crontab {file}", "the schedule fields of {name} in {file}, without the command", "the time specification that the crontab {file} has for {name}"),
 )
 entry(
     "cron_disable", START, TREE, draw=_job, reference=_disabled,

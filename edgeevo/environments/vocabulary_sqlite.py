@@ -223,7 +223,7 @@ entry(
           "select {column} from {table} in {file}", "{file}: column {column} of the sqlite table {table}", "list all values of {column} in {table}, sqlite database {file}",
           "query the database {file} with sqlite3 for every {column} in the table {table}", "i need the {column} column of {table} out of the sqlite db {file}",
           "values in the column {column} of {table}, one per row, from the sqlite file {file}", "use sqlite3 to get only {column} for all rows of {table} in {file}"),
-    nouns=("the values of {column} in the table {table} of the sqlite database {file}", "the column {column} of {table} from {file} (sqlite)", "the {column} of every row in table {table} of the SQLite file {file}",
+    nouns=("the values that {column} has in table {table} of the sqlite database {file}", "the column {column} that {table} has in {file} (sqlite)", "the {column} of every row in table {table} of the SQLite file {file}",
            "all {column} values in the sqlite table {table} of {file}", "the {column} fields of all rows of {table} in the sqlite db {file}"),
 )
 entry(
@@ -234,7 +234,7 @@ entry(
           "{file}: names in the sqlite table {table} with {key} = {value}", "query {file} with sqlite3: the names of all {table} rows whose {key} is {value}",
           "list only the names of the records in {table} with {key} {value}, sqlite file {file}", "find the rows of {table} in the sqlite db {file} that have {key} {value} and give me their names",
           "i need the names in {table} for which {key} is {value}, from the sqlite database {file}", "names of those rows of {table} in the SQLite file {file} that have {key} set to {value}"),
-    nouns=("the names in table {table} of the sqlite database {file} where {key} is {value}", "the names of the {table} rows with {key} {value} in {file} (sqlite)",
+    nouns=("the names of those in table {table} with {key} {value}, sqlite database {file}", "the names of the {table} rows with {key} {value} in {file} (sqlite)",
            "the names that have {value} as {key} in the sqlite table {table} of {file}", "the names of all records in {table} of the SQLite file {file} whose {key} is {value}",
            "the names from the sqlite db {file}, table {table}, with {key} = {value}"),
 )

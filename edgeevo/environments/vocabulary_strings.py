@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import urllib.parse
+import re
 
 from edgeevo.environments.scenarios import Maker
 from edgeevo.environments.skills import Draw, Kind, Lines, NoInstanceError, Params, entry
@@ -54,7 +54,8 @@ def _bytes(d: Draw) -> Params:
 
 
 def _percent_coded(d: Draw) -> Params:
-    return {"text": urllib.parse.quote(f"{_phrase(d, 2, 3)}/{d.stem()}?", safe="")}
+    plain = f"{_phrase(d, 2, 3)}/{d.stem()}?"
+    return {"text": re.sub(r"\W", lambda m: f"%{ord(m.group()):02X}", plain)}
 
 
 def _split_lines(p: Params) -> Lines:
@@ -80,7 +81,7 @@ entry(
     asks=("print {word} with each of the numbers 1 to {count} attached, one per line, nothing in between", "list {count} names: {word} directly followed by 1, then by 2 and so on, a line each", "show {word} with each number from 1 to {count} attached, line by line", "generate {count} names, {word} plus a counter that starts at 1, one per line, no blank in between",
           "loop from 1 to {count} and echo {word} with the number right behind it", "use a loop over 1 to {count} that prints {word} and the number as one word per line", "write {word} and directly behind it a number, for all numbers from 1 to {count}, each on its own line", "i need {word} numbered from 1 to {count}, one a line, without blanks",
           "output {word} {count} times with a running number stuck to it, beginning with 1, a line each", "give me {count} numbered copies of {word}, the first with 1 right behind it, one per line"),
-    nouns=("the word {word} with each number from 1 to {count} attached, a line each", "the {count} names made of {word} and a counter from 1 on, without a blank", "the names that {word} gives with the numbers 1 to {count} right behind it", "the word {word} numbered from 1 to {count}, one per line, no blanks", "the lines made of {word} and a number from 1 to {count} directly behind it"),
+    nouns=("the word {word} with the numbers 1 to {count} attached in turn, one per line", "the {count} names made of {word} and a counter from 1 on, without a blank", "the names that {word} gives with the numbers 1 to {count} right behind it", "the word {word} numbered from 1 to {count}, one per line, no blanks", "the lines made of {word} and a number from 1 to {count} directly behind it"),
 )
 entry(
     "string_length", START, VALUE, draw=_text, reference=lambda w, x, p: [str(len(p["text"]))],
@@ -154,7 +155,7 @@ for _tool in HASHES:
                f"just the {_tool} sum of the text {{text}} without a line end"),
     )
 entry(
-    "url_decode", START, VALUE, draw=_percent_coded, reference=lambda w, x, p: [urllib.parse.unquote(p["text"])],
+    "url_decode", START, VALUE, draw=_percent_coded, reference=lambda w, x, p: [re.sub("%(..)", lambda m: chr(int(m.group(1), 16)), p["text"])],
     ways=("echo {text} | perl -pe 's/%(..)/chr hex $1/ge'", "printf '%b\\n' \"$(echo {text} | sed 's/%/\\\\x/g')\"", "python3 -c 'import sys,urllib.parse as u;print(u.unquote(sys.argv[1]))' {text}"),
     asks=("url-decode {text}", "decode the percent-encoded string {text}", "what does {text} say when it is url decoded?", "print {text} with the percent codes turned back into characters", "{text}: decode that, it comes from a URL", "convert the url-encoded text {text} to plain text", "undo the percent encoding in {text}",
           "i need {text} url decoded", "show the plain text of the url-encoded {text}", "replace all %XX codes in {text} by the characters they stand for"),
@@ -166,5 +167,5 @@ entry(
     asks=("print the first {count} bytes of {file} in hex, without blanks or offsets", "show the first {count} bytes of {file} as a plain hex string", "what are the first {count} bytes of {file} in hexadecimal? one run of lower case digits", "{file}: leading {count} bytes as plain hex",
           "dump {count} bytes from the start of {file} as hex digits only, no spaces", "hex string of the first {count} bytes in {file}, lower case, no separators", "give me the first {count} bytes of {file} as bare hex digits", "i need the opening {count} bytes of {file} in hex, plain style",
           "read {count} bytes from the beginning of {file} and write them as continuous hex", "get a plain hexdump of only the first {count} bytes of {file}, nothing but digits"),
-    nouns=("the first {count} bytes of {file} as a plain hex string", "the leading {count} bytes of {file} in bare hex digits", "the hex digits of the first {count} bytes of {file}", "the opening {count} bytes of {file} in hex without blanks", "a plain hexdump of the first {count} bytes of {file}"),
+    nouns=("the first {count} bytes of {file}, written as plain hex", "the leading {count} bytes of {file} in bare hex digits", "the hex digits of the first {count} bytes of {file}", "the opening {count} bytes of {file} in hex without blanks", "a plain hexdump of the first {count} bytes of {file}"),
 )
