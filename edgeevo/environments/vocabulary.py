@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from edgeevo.environments import (  # noqa: F401 - importing a file registers its entries
+    vocabulary_access,
+    vocabulary_accounts,
     vocabulary_archives,
+    vocabulary_arithmetic,
     vocabulary_columns,
     vocabulary_comparing,
     vocabulary_config,
+    vocabulary_dates,
     vocabulary_delimited,
+    vocabulary_documents,
     vocabulary_each,
     vocabulary_edits,
+    vocabulary_endings,
     vocabulary_facts,
     vocabulary_figures,
     vocabulary_files,
@@ -26,10 +32,15 @@ from edgeevo.environments import (  # noqa: F401 - importing a file registers it
     vocabulary_parts,
     vocabulary_removal,
     vocabulary_rewriting,
+    vocabulary_rights,
     vocabulary_search,
+    vocabulary_sections,
+    vocabulary_sqlite,
+    vocabulary_strings,
     vocabulary_tables,
     vocabulary_text,
     vocabulary_values,
+    vocabulary_zip,
 )
 from edgeevo.environments.skills import ENTRIES
 

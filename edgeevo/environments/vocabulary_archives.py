@@ -21,7 +21,7 @@ START, TREE, LINES, VALUE, PATHS = Kind.START, Kind.TREE, Kind.LINES, Kind.VALUE
 # --- packing ----------------------------------------------------------------------------------------------------------
 
 
-def _digest(w: World, files: list[str]) -> str:
+def digest(w: World, files: list[str]) -> str:
     """MD5 of all lines of `files`, sorted: what `… | sort | md5sum` says about their contents whatever the order of members."""
     lines = sorted(line for q in files for line in w.lines(q))
     return hashlib.md5("".join(f"{line}\n" for line in lines).encode(), usedforsecurity=False).hexdigest()
@@ -39,22 +39,28 @@ def _leading(parts: list[str]) -> str:
     return found
 
 
-def _probe(w: World, out: str, directory: str, files: list[str], *, top: str) -> None:
+def stripping(directory: str, top: str) -> str:
+    """A sed script that takes from names in an archive of `directory` whatever stands before `top`."""
+    parts = directory.strip("/").split("/")
+    lead = f"{_leading(parts[:-1])}{_ere(top)}/" if top else _leading(parts)
+    return f"s|^(\\.{{1,2}}/)*{lead}|{top and top + '/'}|"
+
+
+def expect(w: World, out: str, directory: str, files: list[str], *, top: str) -> None:
     """Expect an archive at `out` with `files` of `directory`, whose names follow `top` ("" or the last component of `directory`).
 
     Leading parts of the absolute path, `./` and `../` are free: they depend on where the packer stood.
     """
-    parts = directory.strip("/").split("/")
-    lead = f"{_leading(parts[:-1])}{_ere(top)}/" if top else _leading(parts)
-    strip = f"s|^(\\.{{1,2}}/)*{lead}|{top and top + '/'}|"
-    path = shlex.quote(out)
+    strip, path = stripping(directory, top), shlex.quote(out)
     command = f"tar -tf {path} | grep -v '/$' | sed -E {shlex.quote(strip)} | sort; tar -xOf {path} | sort | md5sum | cut -c1-32"
     names = sorted(posixpath.join(top, posixpath.relpath(q, directory)) for q in files)
     w.put(out, File(data=b""))
-    w.probes[out] = (command, (*names, _digest(w, files)))
+    w.probes[out] = (command, (*names, digest(w, files)))
 
 
-def _to_pack(suffix: str) -> Callable[[Draw], Params]:
+def to_pack(suffix: str) -> Callable[[Draw], Params]:
+    """A directory to pack, and an archive outside of it that ends in `suffix`."""
+
     def draw(d: Draw) -> Params:
         directory = d.dir(lambda p: bool(d.world.files(p)) and p != d.scene.cwd)
         outside = [f for f in (d.scene.cwd, d.scene.root, d.scene.home) if not (f + "/").startswith(directory + "/")]
@@ -73,8 +79,8 @@ for _variant, _suffix_of, _flag, _what in (
         f"tar.{_variant}",
         START,
         TREE,
-        draw=_to_pack(_suffix_of),
-        reference=lambda w, x, p: _probe(w, p["out"], p["dir"], w.files(p["dir"]), top=p["name"]),
+        draw=to_pack(_suffix_of),
+        reference=lambda w, x, p: expect(w, p["out"], p["dir"], w.files(p["dir"]), top=p["name"]),
         ways=(f"tar -c{_flag}f {{out}} {{dir}}", f"tar -C {{dir2}} -c{_flag}f {{out}} {{name}}"),
         asks=(
             f"pack {{dir}} into {{out}}, a {_what} tar [file|archive]",
@@ -93,8 +99,8 @@ entry(
     "tar.contents",
     START,
     TREE,
-    draw=_to_pack("tar.gz"),
-    reference=lambda w, x, p: _probe(w, p["out"], p["dir"], w.files(p["dir"]), top=""),
+    draw=to_pack("tar.gz"),
+    reference=lambda w, x, p: expect(w, p["out"], p["dir"], w.files(p["dir"]), top=""),
     ways=("tar -C {dir} -czf {out} .", "find {dir} -type f -printf '%P\\0' | tar -C {dir} --null -T - -czf {out}"),
     asks=("pack the contents of {dir} into {out} without the directory itself (gzipped tar)", "create the gzipped tar {out} of what is in {dir}, names relative to that directory",
           "make a compressed tarball {out} of the inside of {dir}, no leading folder", "archive everything inside {dir} as {out}, gzip tar, without a top level folder",
@@ -106,7 +112,7 @@ entry(
 
 def _pack_found(w: World, x: Lines, p: Params) -> None:
     root = posixpath.commonpath([posixpath.dirname(q) for q in x])
-    _probe(w, p["out"], root, x, top="")
+    expect(w, p["out"], root, x, top="")
 
 
 def _found(d: Draw) -> Params:
@@ -132,7 +138,7 @@ entry(
 # --- reading archives -------------------------------------------------------------------------------------------------
 
 
-def _members(d: Draw) -> dict[str, bytes | None]:
+def members_of(d: Draw) -> dict[str, bytes | None]:
     """A small tree with one top directory, as an archive of it lists it."""
     maker = Maker(d.rng, d.split, ())
     top, sub = maker.name(), maker.name()
@@ -146,13 +152,14 @@ def _members(d: Draw) -> dict[str, bytes | None]:
     return members
 
 
-def _packed(d: Draw) -> tuple[dict[str, bytes | None], str]:
-    members = _members(d)
+def packed(d: Draw) -> tuple[dict[str, bytes | None], str]:
+    """Members of a gzipped tar archive, and its path."""
+    members = members_of(d)
     data = gzipped(tarred({name.rstrip("/"): content for name, content in members.items()}))
     return members, d.place(d.name(d.rng.choice(("tar.gz", "tgz"))), File(data=data, age_seconds=d.rng.randint(1, 20) * HOUR + 1800))
 
 
-def _unpacked(w: World, path: str) -> dict[str, bytes | None]:
+def unpacked(w: World, path: str) -> dict[str, bytes | None]:
     """Members of a packed file of ours: they travel from the draw to the reference in the file itself."""
     out: dict[str, bytes | None] = {}
     with tarfile.open(fileobj=io.BytesIO(gzip.decompress(w.file(path).data))) as archive:
@@ -163,7 +170,7 @@ def _unpacked(w: World, path: str) -> dict[str, bytes | None]:
 
 
 def _extract(w: World, archive: str, target: str) -> None:
-    for name, data in _unpacked(w, archive).items():
+    for name, data in unpacked(w, archive).items():
         node = Directory() if data is None else File(data=data, age_seconds=LONG_AGO_AGE_SECONDS)
         path = posixpath.join(target, name.rstrip("/"))
         if path in w.nodes:
@@ -176,8 +183,8 @@ entry(
     START,
     LINES,
     unordered=True,
-    draw=lambda d: {"archive": _packed(d)[1]},
-    reference=lambda w, x, p: list(_unpacked(w, p["archive"])),
+    draw=lambda d: {"archive": packed(d)[1]},
+    reference=lambda w, x, p: list(unpacked(w, p["archive"])),
     ways=("tar -tf {archive}", "gzip -dc {archive} | tar -tf -"),
     asks=("list [the contents of|what is in] {archive}", "[what is|whats] [inside|in] {archive}?", "show the files in the archive {archive} without unpacking it",
           "which files does {archive} contain?", "list the members of {archive}", "look into the tarball {archive} and print its names", "{archive}: what does it hold?",
@@ -194,7 +201,7 @@ entry(
 
 
 def _member(d: Draw) -> Params:
-    members, path = _packed(d)
+    members, path = packed(d)
     return {"archive": path, "member": d.pick(name for name, data in members.items() if data is not None)}
 
 
@@ -203,7 +210,7 @@ entry(
     START,
     LINES,
     draw=_member,
-    reference=lambda w, x, p: (_unpacked(w, p["archive"])[p["member"]] or b"").decode().splitlines(),
+    reference=lambda w, x, p: (unpacked(w, p["archive"])[p["member"]] or b"").decode().splitlines(),
     ways=("tar -xOf {archive} {member}", "gzip -dc {archive} | tar -xOf - {member}"),
     asks=("show the file {member} [from|in|inside] {archive}", "print {member} out of the archive {archive} without unpacking it", "what does {member} in {archive} say?",
           "output just the member {member} of {archive}", "read {member} straight from {archive}", "{archive} contains {member}, show me its text", "cat {member} from the tarball {archive}",
@@ -221,7 +228,7 @@ entry(
     "tar_extract",
     START,
     TREE,
-    draw=lambda d: {"dst": d.dir(), "archive": _packed(d)[1]},
+    draw=lambda d: {"dst": d.dir(), "archive": packed(d)[1]},
     reference=lambda w, x, p: _extract(w, p["archive"], p["dst"]),
     ways=("tar -xf {archive} -C {dst}", "gzip -dc {archive} | tar -xf - -C {dst}"),
     asks=("[unpack|extract] {archive} [into|to] {dst}", "extract the archive {archive} in the directory {dst}", "untar {archive} to {dst}", "unpack everything from {archive} in {dst}",
@@ -232,7 +239,7 @@ entry(
     "tar_extract.new",
     START,
     TREE,
-    draw=lambda d: {"out": d.new(""), "archive": _packed(d)[1]},
+    draw=lambda d: {"out": d.new(""), "archive": packed(d)[1]},
     reference=lambda w, x, p: _extract(w, p["archive"], p["out"]),  # its directory comes with its members
     ways=("mkdir -p {out} && tar -xf {archive} -C {out}", "mkdir {out}; gzip -dc {archive} | tar -xf - -C {out}"),
     asks=("[unpack|extract] {archive} into a new [directory|folder] {out}", "create {out} and unpack {archive} there", "make the folder {out} and extract {archive} into it",
@@ -243,7 +250,7 @@ entry(
     "tar_extract.here",
     START,
     TREE,
-    draw=lambda d: {"archive": _packed(d)[1], "dst": d.scene.cwd},
+    draw=lambda d: {"archive": packed(d)[1], "dst": d.scene.cwd},
     reference=lambda w, x, p: _extract(w, p["archive"], p["dst"]),
     ways=("tar -xf {archive}", "gzip -dc {archive} | tar -xf -"),
     asks=("[unpack|extract] {archive} here", "extract {archive} [in|into] the current directory", "untar {archive}", "unpack the archive {archive}",
