@@ -87,6 +87,17 @@ class ModelSection(Value):
     close_after_seconds: Annotated[float, _key("an unused model worker is stopped after this", ge=1.0)] = 120.0
 
 
+class JobsSection(Value):
+    """Real tasks that go on without a terminal (`edgeevo run --detach`), recorded in the caller's own state directory."""
+
+    max_running: Annotated[int, _key("of one user at once", ge=1, le=64)] = 4
+    max_kept: Annotated[int, _key("records of ended jobs of one user; the oldest go first, applied or not", ge=1, le=10_000)] = 20
+    max_log_bytes: Annotated[int, _key("of one job's log; what comes later is left out, and that is told", ge=10_000)] = 1_000_000
+    max_record_bytes: Annotated[
+        int, _key("of one job's result, and of what `edgeevo apply` needs of it; what is larger is left out, and that is told", ge=10_000)
+    ] = 32 << 20
+
+
 class IdleSection(Value):
     """When a night may run. Load is that of others: ours is subtracted; 1.0 means one busy core."""
 
@@ -123,6 +134,7 @@ class Config(Value):
     daemon: DaemonSection = DaemonSection()
     control: ControlSection = ControlSection()
     model: ModelSection = ModelSection()
+    jobs: JobsSection = JobsSection()
     idle: IdleSection = IdleSection()
     store: StoreSection = StoreSection()
     audit: AuditSection = AuditSection()

@@ -19,6 +19,7 @@ from edgeevo.domain import Changes
 from edgeevo.errors import EdgeevoError, RefusedError
 from edgeevo.hands.comparing import is_the_one
 from edgeevo.hands.evidence import code_behind
+from edgeevo.hands.jobs import Job, Jobs, Kept, Progress, jobs_home
 from edgeevo.hands.ledger import MAX_UNDO_BYTES, Journal, Ledger, Mark, home
 from edgeevo.hands.place import Place, Seen, look_around, shown
 from edgeevo.hands.plan import inside, outside, plan
@@ -27,8 +28,8 @@ from edgeevo.hands.stepping import Before, Count, KillAt, go_on
 from edgeevo.hands.transfer import Transfer
 
 __all__ = [
-    "MAX_UNDO_BYTES", "Before", "Count", "Journal", "KillAt", "Ledger", "Seen", "apply", "before", "code_behind", "concerns", "go_on",
-    "home", "outside", "refuse_directory", "resume", "undo",
+    "MAX_UNDO_BYTES", "Before", "Count", "Job", "Jobs", "Journal", "Kept", "KillAt", "Ledger", "Progress", "Seen", "apply", "before",
+    "code_behind", "concerns", "go_on", "home", "jobs_home", "outside", "refuse_directory", "resume", "undo",
 ]  # fmt: skip
 MAX_NAMED = 8
 

@@ -128,6 +128,34 @@ def test_only_what_passes_its_check_is_written_back(box: Box, directory: Path, r
     assert (directory / "a").read_text() == text and ("only what passes its check" in said) == (text == "one\n")
 
 
+def test_in_place_everything_is_written_back_and_one_undo_takes_it_back(box: Box, directory: Path, records: Path) -> None:
+    """Nobody is asked and the check has failed: what was done is in the directory, and one `undo` gives the original bit for bit."""
+    original = photograph(directory)
+    words = ["run", "change a", "--dir", str(directory), "--in-place", "--check", "grep -qx three a"]
+    result = told(box, *words)
+    assert "check failed" in result.output and "written back; `edgeevo undo" in result.output and result.return_value == 10
+    assert (directory / "a").read_text() == "two\n" and (directory / "n").exists()
+    told(box, "undo")
+    assert photograph(directory) == original and len(Ledger(records).ids()) == 1
+
+
+def test_in_place_keeps_what_was_done_before_the_time_was_over(box: Box, directory: Path, records: Path) -> None:
+    """A task that its own limit stopped has done something: that is written back, and undone."""
+    original = photograph(directory)
+    told(box, "run", "slow", "--dir", str(directory), "--timeout", "1", "--in-place")
+    assert (directory / "n").read_text() == "begun\n"
+    told(box, "undo")
+    assert photograph(directory) == original
+
+
+def test_in_place_what_can_not_be_undone_is_not_done(box: Box, directory: Path, records: Path) -> None:
+    """The promise comes first: a change that the journal can't hold is refused by name, and nothing is written."""
+    original = photograph(directory)
+    result = told(box, "run", "fifo", "--dir", str(directory), "--in-place")
+    assert isinstance(result.exception, RefusedError) and "pipe is neither" in str(result.exception)
+    assert photograph(directory) == original
+
+
 def test_json_is_one_object_with_everything(box: Box, directory: Path, records: Path) -> None:
     """Transcript, diff, check and outcome; nothing else on standard output."""
     words = ["run", "change a", "--dir", str(directory), "--apply", "--json", "--check", "grep -qx two a"]
