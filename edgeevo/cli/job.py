@@ -64,7 +64,7 @@ class Ear:
         self.closed = False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._hear)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, lambda *_: None)  # unlike SIG_IGN, this is not inherited by what we start
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
     def _hear(self, *_: object) -> None:

@@ -185,7 +185,11 @@ def _row(job: Job) -> dict[str, Any]:
 def _print(job: Job, *, follow: bool) -> None:
     """Its log as it is now, line by line; with `follow` until it has ended and all is printed. Escaped once more: it is a file."""
     rest = b""
-    with job.log.open("rb") as file:
+    try:
+        file = job.log.open("rb")
+    except OSError as error:
+        raise RefusedError(f"job {job.number} has no log: {error.strerror}", hint="`edgeevo jobs` shows how it ended") from error
+    with file:
         while True:
             alive = job.alive  # asked before reading: whatever a job wrote before it ended is read
             while data := file.read(READ_BYTES):

@@ -55,7 +55,12 @@ def perform(thinker: Thinker, task: RealTask, wishes: Wishes = Wishes(), step: B
 
     `step` hears of each step of writing back. A refusal to write back is told in the result.
     """
-    seen = before(task.directory)
+    seen, last = before(task.directory), [""]
+
+    def noted(name: str) -> None:
+        last[0] = name
+        step(name)
+
     try:
         done = _worked(thinker, task, wishes)
         diff = told_changes(done.changes) if wishes.told else []
@@ -63,9 +68,10 @@ def perform(thinker: Thinker, task: RealTask, wishes: Wishes = Wishes(), step: B
             for line in (*show_changes(done.changes), summary(done)):
                 click.echo(line)
         number = _recorded(thinker, task, done)
-        undo, kept, refusal = _written(seen, done, task, wishes, step)
+        undo, kept, refusal = _written(seen, done, task, wishes, noted)
     except KeyboardInterrupt:
-        click.echo("stopped; nothing was written back", err=True)
+        all_the_same = last[0] == "mark applied"  # it came too late
+        click.echo(f"stopped; {'written back: `edgeevo undo` undoes it' if all_the_same else 'nothing was written back'}", err=True)
         raise
     behind = outside(done.changes, task.directory)
     if wishes.shown:

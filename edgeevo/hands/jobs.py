@@ -19,7 +19,7 @@ import signal
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -33,6 +33,7 @@ PUT_BACK_SECONDS = 600.0  # the same for one that is writing to a directory, and
 START_SECONDS = 20.0
 LOOK_SECONDS = 0.05
 
+T = TypeVar("T")
 Phase = Literal["starting", "working", "writing", "ended"]
 
 
@@ -75,7 +76,7 @@ class Job:
     @property
     def progress(self) -> Progress:
         """How far it is; RefusedError when that can't be read."""
-        return msgspec.json.decode(self.read("progress") or b"{}", type=Progress)
+        return self._decoded("progress", Progress)
 
     @property
     def alive(self) -> bool:
@@ -119,8 +120,14 @@ class Job:
 
     def kept(self) -> Kept | None:
         """What applying needs, where it was kept."""
-        data = self.read("kept")
-        return msgspec.json.decode(data, type=Kept) if data else None
+        return self._decoded("kept", Kept) if (self.place / "kept").exists() else None
+
+    def _decoded(self, name: str, kind: type[T]) -> T:
+        try:
+            return msgspec.json.decode(self.read(name) or b"{}", type=kind)
+        except msgspec.DecodeError as error:
+            hint = f"`edgeevo jobs --forget {self.number}` removes it"
+            raise RefusedError(f"the record of job {self.number} is damaged: {error}", hint=hint) from error
 
     def cancel(self) -> bool:
         """Stop it as Ctrl-C would and wait until nothing of it runs; False: it had to be killed. RefusedError when it does not run."""

@@ -19,6 +19,7 @@ from edgeevo.cli import edgeevo
 from edgeevo.cli.job import Log
 from edgeevo.errors import RefusedError, WorkerError
 from edgeevo.hands import Job, Jobs, Progress
+from edgeevo.hands.ledger import Mark
 from tests.daemon.conftest import Box
 from tests.hands.conftest import photograph
 from tests.hands.test_hostile import needs_root
@@ -350,6 +351,68 @@ def test_a_code_in_the_directory_is_not_ours(box: Box, directory: Path, records:
     monkeypatch.chdir(directory)
     job = detached(box, records, "change a", directory)
     assert ended(job).exit_code == 0 and not (directory / "bait").exists()
+
+
+def lived(job: Job, lock: int, stop_after: str) -> None:
+    """Live a job's life in this process, with a request to stop right behind this mark of the journal."""
+    from edgeevo.cli.job import main
+    from edgeevo.hands import Ledger
+
+    real = Ledger.set_mark
+
+    def marked(self: Ledger, run: str, mark: Mark) -> None:
+        real(self, run, mark)
+        if mark.phase == stop_after:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    Ledger.set_mark = marked  # type: ignore[method-assign]  # in a child only
+    os._exit(main(str(job.place), lock))
+
+
+@pytest.mark.parametrize(("stop_after", "code", "text"), [("applying", 130, "one\n"), ("undone", 130, "one\n"), ("applied", 0, "two\n")])
+def test_a_request_to_stop_is_followed_wholly_or_not_at_all(
+    box: Box, directory: Path, records: Jobs, monkeypatch: pytest.MonkeyPatch, stop_after: str, code: int, text: str
+) -> None:
+    """While it writes, what was written is put back and later requests don't stop that; once it is written, the request comes too late."""
+    monkeypatch.setattr("edgeevo.cli.jobs.detach", lambda *_, **__: None)
+    job = detached(box, records, "change a", directory, "--apply")
+    lock = os.open(job.place / "lock", os.O_RDWR)
+    original, child = photograph(directory), os.fork()
+    if not child:
+        if stop_after == "undone":
+            lived_until_undone(job, lock)
+        lived(job, lock, stop_after)
+    os.waitpid(child, 0)
+    os.close(lock)
+    assert job.progress.exit_code == code and bool(job.progress.undo) == (code == 0)
+    assert (directory / "a").read_text() == text and (code == 0 or photograph(directory) == original)
+
+
+def lived_until_undone(job: Job, lock: int) -> None:
+    """The same with a request to stop while it writes, and another one while it puts back."""
+    from edgeevo.hands import transfer
+
+    real, calls = transfer.kernel.rename, []
+
+    def rename(*words: object) -> None:
+        calls.append(words)
+        os.kill(os.getpid(), signal.SIGINT)
+        real(*words)  # type: ignore[arg-type]
+
+    transfer.kernel.rename = rename  # type: ignore[assignment]  # in a child only
+    lived(job, lock, "undone")
+
+
+def test_a_damaged_record_is_told_and_can_be_forgotten(box: Box, directory: Path, records: Jobs) -> None:
+    """The job is named, and the way to be rid of it."""
+    job = detached(box, records, "change a", directory)
+    ended(job)
+    (job.place / "progress").write_bytes(b"\0")
+    said = told(box, "jobs").exception
+    assert isinstance(said, RefusedError) and f"--forget {job.number}" in said.hint
+    told(box, "jobs", "--forget", str(job.number))
+    assert records.all() == []
 
 
 def test_a_log_takes_what_fits(tmp_path: Path) -> None:
