@@ -17,8 +17,7 @@ from edgeevo.daemon.turns import Turns
 from edgeevo.domain import Adapter, Message
 from edgeevo.errors import EdgeevoError, ModelError, RefusedError
 
-BATCH = 64  # conversations per request to the worker, so that a stop is never far away
-SHARED_BATCH = 16  # the same while others wait, so that their turn is never far away: two rounds of what is decoded at once
+BATCH = 16  # conversations in one turn: two rounds of what is decoded at once, so that neither a stop nor anybody's turn is far away
 
 Chosen = tuple[Path | None, Adapter | None]  # an adapter's file and what is known of it; None: the base
 Answer = Callable[[list[Reply] | None, str, EdgeevoError | None], None]
@@ -136,9 +135,8 @@ class Desk:
                     break
                 release, self._release_before = self._release_due, 0 if self._release_due else self._release_before
                 asked = None if release else self._turns.next()
-                alone = len(self._turns) == 1
             if asked is not None:
-                self._reply(asked, BATCH if alone else SHARED_BATCH)
+                self._reply(asked)
             else:
                 self._release()
         self._release()
@@ -147,15 +145,15 @@ class Desk:
     def _release_due(self) -> bool:
         return bool(self._release_before) and all(asked.ticket > self._release_before for asked in self._turns)
 
-    def _reply(self, asked: Asked, batch: int) -> None:
-        """One turn of a request: at most `batch` replies. Whoever has hung up meanwhile is forgotten."""
+    def _reply(self, asked: Asked) -> None:
+        """One turn of a request: at most BATCH replies. Whoever has hung up meanwhile is forgotten."""
         policy_id, problem = "", None
         try:
             if not asked.caller.gone:
                 policy = self._brain.policy(asked.adapter_path, asked.adapter)
                 self.loaded = True
                 policy_id = policy.id
-                asked.replies += policy.propose([Turn(conversation=tuple(conversation)) for conversation in asked.rest[:batch]])
+                asked.replies += policy.propose([Turn(conversation=tuple(conversation)) for conversation in asked.rest[:BATCH]])
         except EdgeevoError as error:
             problem = error
         except Exception as error:  # noqa: BLE001 - whatever breaks costs one answer, never the desk

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -299,14 +301,77 @@ def test_records_are_private(box: Box, directory: Path, records: Jobs) -> None:
     records.place.chmod(0o700)
 
 
-@needs_root
-def test_a_job_is_its_callers(box: Box, directory: Path, records: Jobs) -> None:
-    """Its process has the uid of whoever started it, and the daemon is told so by the kernel: no process of the daemon's is involved."""
-    job = detached(box, records, "slow", directory)
+def test_a_terminal_that_closes_takes_no_job_along(box: Box, directory: Path, records: Jobs) -> None:
+    """Started in a shell on a terminal of its own, which is then hung up: the shell is gone, the job ends as it would have."""
+    program = "import sys; from edgeevo.cli import main; main(sys.argv[1:])"
+    words = ["--config", str(box.file), "run", "slow", "--dir", str(directory), "--detach", "--timeout", "3"]
+    shell, terminal = pty.fork()
+    if not shell:
+        line = shlex.join([sys.executable, "-c", program, *words])
+        os.execv("/bin/bash", ["bash", "-c", f"cd {shlex.quote(str(ROOT))}; {line}; sleep 60"])
+    assert b"job 1 runs" in read_until(terminal, b"follow")
+    job = records.job(1)
     under_way(job, "begun")
-    assert os.stat(f"/proc/{job.progress.pid}").st_uid == os.getuid()
-    assert box.process is not None and job.progress.pid not in descendants(box.process.pid)
-    job.cancel()
+    os.close(terminal)
+    assert gone([shell]) and job.alive
+    os.waitpid(shell, 0)
+    assert ended(job).exit_code == 0 and "the agent stopped (stopped)" in job.progress.told
+
+
+def read_until(terminal: int, word: bytes) -> bytes:
+    said = b""
+    while word not in said:
+        said += os.read(terminal, 4096)
+    return said
+
+
+def reachable(path: Path) -> bool:
+    """Whether any user may use this path."""
+    return path.exists() and all(parent.stat().st_mode & 1 for parent in path.resolve().parents)
+
+
+def as_another_user(box: Box, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command line as user 4001, who is in no other group."""
+    names = (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}", f"/usr/local/bin/python3.{sys.version_info.minor}")
+    interpreter = next((name for name in names if reachable(Path(name))), None)
+    packages = Path(click.__file__).parents[1]
+    if interpreter is None or not (reachable(ROOT / "edgeevo") and reachable(packages / "click")):
+        pytest.skip("another user can't start Python or read this checkout here")
+    program = "import sys; from edgeevo.cli import main; main(sys.argv[1:])"
+    return subprocess.run(
+        [interpreter, "-c", program, "--config", str(box.file), *words],
+        cwd="/", env={"PATH": "/usr/bin:/bin", "HOME": str(home), "PYTHONPATH": f"{ROOT}:{packages}"}, user=4001, group=4001,
+        extra_groups=[], capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+@needs_root
+def test_another_users_job_is_theirs(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
+    """A job of an ordinary user beside a daemon of root's: its process, its records and the daemon's row are that user's."""
+    state = tmp_path_factory.mktemp("shared")
+    for path in (state, state.parent, state.parent.parent, tmp_path):
+        path.chmod(path.stat().st_mode | 0o011)
+    home, project = tmp_path / "home", tmp_path / "project"
+    for path in (home, project):
+        path.mkdir()
+        os.chown(path, 4001, 4001)
+    shared = Box(state, REPLIES)
+    shared.file.chmod(0o644)
+    shared.start("control.read_group=4001")
+    try:
+        done = as_another_user(shared, home, "run", "slow", "--dir", str(project), "--detach", "--timeout", "3")
+        assert done.returncode == 0, done.stderr
+        job = Job(home / ".local/state/edgeevo/jobs/1")
+        under_way(job, "begun")
+        assert {os.stat(path).st_uid for path in (f"/proc/{job.progress.pid}", job.place, job.log)} == {4001}
+        assert {path.stat().st_mode & 0o077 for path in (job.place.parent, job.place, job.log)} == {0}
+        assert shared.process is not None and job.progress.pid not in descendants(shared.process.pid)
+        ended(job)
+        assert job.progress.exit_code == 0, job.log.read_text()
+        assert "written back" in as_another_user(shared, home, "apply", "1").stdout
+        assert (project / "n").stat().st_uid == 4001 and shared.rows("select uid from runs") == [(4001,)]
+    finally:
+        shared.kill()
 
 
 def test_the_directory_of_jobs_is_never_worked_on(box: Box, directory: Path, records: Jobs) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from edgeevo.agent.policy import Reply, Turn
 from edgeevo.control import ProposeAsked, Proposed, ask, call
-from edgeevo.daemon.desk import BATCH, SHARED_BATCH, Desk
+from edgeevo.daemon.desk import BATCH, Desk
 from edgeevo.daemon.turns import Turns
 from edgeevo.domain import Adapter, Message, Role
 from edgeevo.errors import EdgeevoError, RefusedError
@@ -152,7 +152,7 @@ def test_users_take_turns_however_many_callers_they_have(at: tuple[Desk, Held, L
     desk.close(5)
     first = [name for name, _ in brain.turns[1:11]]
     assert [name == "two" for name in first] == [True, False] * 5 and set(first) == {"one-0", "one-1", "one-2", "two"}
-    assert {count for _, count in brain.turns[1:9]} == {SHARED_BATCH}
+    assert {count for _, count in brain.turns[1:9]} == {BATCH}
 
 
 def test_replies_stay_with_their_request(at: tuple[Desk, Held, Loop]) -> None:
