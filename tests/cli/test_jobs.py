@@ -231,6 +231,19 @@ def test_following_shows_everything_and_exits_as_the_job_did(box: Box, directory
     assert result.return_value == 10 and result.output == job.log.read_text() and "check failed" in result.output
 
 
+def test_whoever_stops_following_stops_nothing_else(box: Box, directory: Path, records: Jobs) -> None:
+    """Ctrl-C in `logs --follow` ends the following with 130; the job goes on."""
+    job = detached(box, records, "slow", directory)
+    program = "import sys; from edgeevo.cli import main; main(sys.argv[1:])"
+    words = ["--config", str(box.file), "logs", "--follow"]
+    process = subprocess.Popen([sys.executable, "-uc", program, *words], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 130 and job.alive
+    process.stdout.close()
+    job.cancel()
+
+
 def test_the_log_is_bounded_and_says_so(box: Box, directory: Path, records: Jobs) -> None:
     """What is beyond jobs.max_log_bytes is left out; the job goes on to its end and its result is whole."""
     small = ("--set", "jobs.max_log_bytes=10000")

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from edgeevo.cli import edgeevo, run_command
 from edgeevo.control import FeedbackGiven
 from edgeevo.errors import RefusedError
-from edgeevo.hands import KillAt, Ledger
+from edgeevo.hands import KillAt, Ledger, apply
 from edgeevo.hands import undo as take_back
 from tests.daemon.conftest import Box
 from tests.hands.conftest import photograph
@@ -217,7 +217,7 @@ def test_a_broken_application_is_finished_by_command(box: Box, directory: Path, 
     child = os.fork()
     if not child:
         from edgeevo.domain import Changes, File
-        from edgeevo.hands import apply, before
+        from edgeevo.hands import before
 
         ledger = Ledger(records)
         apply(before(str(directory)), Changes(nodes={f"{directory}/a": File(data=b"two\n")}), ledger, step=KillAt(4))
@@ -271,6 +271,37 @@ def test_ctrl_c_leaves_everything_as_it_was(box: Box, directory: Path, records: 
     while (left := [pid for pid in children if Path(f"/proc/{pid}").exists()]) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert left == []
+
+
+def test_an_interrupt_that_comes_too_late_is_told_as_that(
+    box: Box, directory: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C right behind the last step of writing: what is there is not called "nothing written"."""
+
+    def late(*words: object, **options: object) -> None:
+        apply(*words, **options)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("edgeevo.cli.performing.apply", late)
+    assert run_command(["--config", str(box.file), "run", "change a", "--dir", str(directory), "--apply"]) == 130
+    assert "stopped; written back: `edgeevo undo` undoes it" in capsys.readouterr().err and (directory / "a").read_text() == "two\n"
+    take_back(Ledger(records))
+    assert (directory / "a").read_text() == "one\n"
+
+
+@pytest.mark.parametrize("words", [("undo",), ("undo", "2026"), ("resume-apply",)])
+def test_an_interrupted_undoing_says_how_it_goes_on(
+    records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    """Ctrl-C during `undo` or `resume-apply`: the same words again go on with it."""
+
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("edgeevo.cli.undoing.take_back", stopped)
+    monkeypatch.setattr("edgeevo.cli.undoing.finish", stopped)
+    assert run_command(list(words)) == 130
+    assert f"`edgeevo {' '.join(words)}` goes on" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["state", "inside", "home", "/"])
