@@ -128,7 +128,10 @@ def apply_job(settings: Settings, number: int, *, anyway: bool, max_undo_bytes: 
     if job.alive:
         raise RefusedError(f"job {number} still runs", hint=f"`edgeevo logs {number} --follow` waits for it")
     if undo := job.progress.undo:
-        raise RefusedError(f"job {number} was written back already", hint=f"`edgeevo undo {undo}` takes it back")
+        raise RefusedError(
+            f"job {number} was written back as run {undo}",
+            hint=f"`edgeevo undo {undo}` takes that back; to have it anew, run the task again",
+        )
     kept = job.kept()
     if kept is None:
         raise RefusedError(f"job {number} has no changes to write back: {_told(job)}", hint=f"`edgeevo logs {number}` says more")
@@ -159,8 +162,7 @@ def _told(job: Job) -> str:
     """One line about how it ended, or why it did not."""
     progress = job.progress
     if _state(job) != "broken off":
-        written = f"; written back, `edgeevo undo {progress.undo}` undoes it" if progress.undo else ""
-        return progress.told + written
+        return progress.told + (f"; written back as run {progress.undo}" if progress.undo else "")
     if progress.phase == "writing":
         return "it was killed while it wrote to the directory; `edgeevo undo` or `edgeevo resume-apply` finishes that"
     return "its process was killed; nothing was written back"
