@@ -8,7 +8,7 @@ BIN := .venv/bin
 
 help:
 	@sed -n 's/^# //p' Makefile
-	@echo 'also: setup, test-full (slow tests too), lint, bench (QUICK=1), docs (regenerate docs/cli.md), results (docs/results/demo.md), factory (the adapter in models/), clean'
+	@echo 'also: setup, test-full (slow tests too), lint, bench (QUICK=1), docs (regenerate docs/cli.md and docs/socket-api.md), results (docs/results/demo.md), factory (the adapter in models/), clean'
 
 setup:
 	@scripts/setup
@@ -34,6 +34,7 @@ bench: setup
 
 docs: setup
 	$(BIN)/python scripts/docs_cli.py
+	$(BIN)/python scripts/docs_socket.py
 
 # The demo with its comparison, kept as docs/results/demo.md.
 results: setup

@@ -8,6 +8,7 @@ config.origins["idle.window"]             # "default", "file /etc/edgeevo.toml",
 from __future__ import annotations
 
 import difflib
+import grp
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from edgeevo.places import CONFIG_VERSION, SOCKET_NAME, Raw, find_config, share
 __all__ = ["Config", "Loaded", "find_config", "keys", "load", "share"]
 
 FACTORY = "smollm2-135m-factory"  # configs/edgeevo.toml says the same
+Gid = Annotated[int, msgspec.Meta(ge=0, lt=2**32 - 1)]
 WINDOW = r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$"
 
 NIGHT_NOTES = {
@@ -71,8 +73,13 @@ class DaemonSection(Value):
 class ControlSection(Value):
     """Who may talk to the daemon over its unix socket, besides root and the daemon's own user."""
 
-    allow_uids: Annotated[tuple[int, ...], _key("user ids that may use status, ask and run; nights and rollback stay with root")] = ()
+    read_group: Annotated[str | Gid, _key("group (name or number) that may use status, ask and run; empty = none")] = ""
+    operate_group: Annotated[str | Gid, _key("group that may also run nights and audits and roll back; empty = none")] = ""
+    allow_uids: Annotated[tuple[int, ...], _key("single user ids with the rights of the read group")] = ()
     max_message_bytes: Annotated[int, _key("longest request or reply", ge=65_536, le=1 << 28)] = 32 << 20
+    max_connections_per_user: Annotated[int, _key("open at once; one more is told so and closed", ge=1, le=10_000)] = 64
+    max_requests: Annotated[int, _key("that may wait for the model at once; users take turns", ge=1, le=10_000)] = 64
+    max_requests_per_user: Annotated[int, _key("of one user that may wait for the model at once", ge=1, le=10_000)] = 8
 
 
 class ModelSection(Value):
@@ -85,6 +92,17 @@ class ModelSection(Value):
     models_dir: Annotated[str, _key("where verified weights are kept; empty = models/ in the state directory")] = ""
     threads: Annotated[int, _key("threads of the model worker", ge=1, le=256)] = 2
     close_after_seconds: Annotated[float, _key("an unused model worker is stopped after this", ge=1.0)] = 120.0
+
+
+class JobsSection(Value):
+    """Real tasks that go on without a terminal (`edgeevo run --detach`), recorded in the caller's own state directory."""
+
+    max_running: Annotated[int, _key("of one user at once", ge=1, le=64)] = 4
+    max_kept: Annotated[int, _key("records of ended jobs of one user; the oldest go first, applied or not", ge=1, le=10_000)] = 20
+    max_log_bytes: Annotated[int, _key("of one job's log; what comes later is left out, and that is told", ge=10_000)] = 1_000_000
+    max_record_bytes: Annotated[
+        int, _key("of one job's result, and of what `edgeevo apply` needs of it; what is larger is left out, and that is told", ge=10_000)
+    ] = 32 << 20
 
 
 class IdleSection(Value):
@@ -123,6 +141,7 @@ class Config(Value):
     daemon: DaemonSection = DaemonSection()
     control: ControlSection = ControlSection()
     model: ModelSection = ModelSection()
+    jobs: JobsSection = JobsSection()
     idle: IdleSection = IdleSection()
     store: StoreSection = StoreSection()
     audit: AuditSection = AuditSection()
@@ -180,6 +199,16 @@ class Loaded(Value):
         return self.state_dir / "edgeevo.db"
 
     @property
+    def read_gid(self) -> int | None:
+        """The number of control.read_group; None: there is none."""
+        return _gid(self.config.control.read_group)
+
+    @property
+    def operate_gid(self) -> int | None:
+        """The number of control.operate_group; None: there is none."""
+        return _gid(self.config.control.operate_group)
+
+    @property
     def socket(self) -> Path:
         """Path of the daemon's unix socket."""
         return self.runtime_dir / SOCKET_NAME
@@ -221,7 +250,23 @@ def _convert(raw: Mapping[str, Any], where: str) -> Config:
             f"configuration {where}: idle.leave_load_cores ({config.idle.leave_load_cores}) must not be below idle.enter_load_cores",
             hint="the load at which a night stops must not be below the load at which it may start",
         )
+    for name in ("read_group", "operate_group"):
+        try:
+            _gid(named := getattr(config.control, name))
+        except KeyError as error:
+            near = difflib.get_close_matches(str(named), [group.gr_name for group in grp.getgrall()], 1)
+            raise ConfigError(
+                f"configuration {where}: control.{name}: there is no group {named!r} on this machine",
+                hint=(f"did you mean {near[0]}? " if near else "") + f"`groupadd {named}` makes one; a number is taken as it is",
+            ) from error
     return config
+
+
+def _gid(named: str | int) -> int | None:
+    """The number of a group, None for the empty name; KeyError when there is no such group."""
+    if isinstance(named, int):
+        return named
+    return grp.getgrnam(named).gr_gid if named else None
 
 
 def _explain(error: msgspec.ValidationError, where: str) -> ConfigError:

@@ -1,89 +1,83 @@
-"""The daemon's unix socket, both ends: one JSON line per request, one or more JSON lines as answer. Plain values, no decisions.
+"""What is said over the daemon's unix socket, and who may say it: one JSON line per request, one or more JSON lines as answer.
 
     for answer in call(path, StatusAsked()): ...      # the client; DaemonError with a hint when nobody answers
-    server = Server(path, allow_uids=(), max_bytes=…)  # the daemon; never blocks, the caller selects on it
 
-The kernel says who calls (SO_PEERCRED). Root and the daemon's own user may do everything; other users, where allowed, may look and ask.
+`RULES` is the one table of rights; edgeevo.daemon.door, the other end, follows it. docs/socket-api.md is made from what stands here: the
+docstrings, the fields and the comments beside them.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import socket
-import struct
-from collections.abc import Iterator
+import enum
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from edgeevo.domain import Message, Value, encode
-from edgeevo.errors import DaemonError, EdgeevoError, RefusedError
+from edgeevo.errors import DaemonError, EdgeevoError
 from edgeevo.wire import exchange
 
 ANSWER_SECONDS = 600.0
-READ_BYTES = 1 << 16
-MAX_PATH_BYTES = 107
 
 
 # --- requests ----------------------------------------------------------------------------------------------------------
 
 
 class StatusAsked(Value, tag="status"):
-    """How is the box? Answered by Status."""
+    """How the box is."""
 
 
 class ProposeAsked(Value, tag="propose"):
-    """The next reply in each conversation, greedy. `adapter`: None = what serves, "base", "factory", or the first digits of a hash."""
+    """The next reply in each conversation, greedy. Nothing is executed."""
 
-    conversations: tuple[tuple[Message, ...], ...]
-    adapter: str | None = None
+    conversations: tuple[tuple[Message, ...], ...]  # each begins with the instruction, by `user`; then replies by `assistant` and outputs
+    adapter: str | None = None  # null: the one that serves; "base": none; "factory"; or the first digits of a hash
 
 
 class RunEnded(Value, tag="run_ended"):
-    """A real task is over; answered by Recorded. `verified` None: it was not checked."""
+    """A real task is over, and is recorded with the caller's user."""
 
     instruction: str
-    directory: str
-    check_command: str | None
-    policy_id: str
-    steps: int
-    ending: str
-    verified: bool | None
+    directory: str  # a text like any other: the daemon never opens it
+    check_command: str | None  # null: there was none; never run by the daemon
+    policy_id: str  # of the `proposed` answers
+    steps: int  # commands that were run
+    ending: str  # submitted, steps, tokens, repetition or stopped
+    verified: bool | None  # null: it was not checked, or the check proves nothing
     seconds: float
 
 
 class FeedbackGiven(Value, tag="feedback"):
-    """What a person thought of a real task of theirs: `run` by its number, None for their last one. Answered by Recorded."""
+    """What a person thought of a real task of theirs."""
 
-    run: int | None
+    run: int | None  # its number; null: their last one
     good: bool
-    note: str = ""
+    note: str = ""  # at most 2000 bytes
 
 
 class NightAsked(Value, tag="night"):
-    """Run (or go on with) a night now; answered by Told until Finished. `comparison`: founders only, never promoted."""
+    """Run a night now, or go on with the one that was interrupted; one that runs already is followed."""
 
-    for_seconds: float | None = None
-    comparison: bool = False
+    for_seconds: float | None = None  # stop after this time; null: run to its end
+    comparison: bool = False  # founders only, never promoted
 
 
 class AuditAsked(Value, tag="audit"):
-    """Play the audit set with one policy; `adapter` as in ProposeAsked. Answered by Told until Finished."""
+    """Play the audit set with one policy."""
 
-    adapter: str | None = None
+    adapter: str | None = None  # as in `propose`
 
 
 class StopAsked(Value, tag="stop"):
-    """Stop the night or audit that runs; what was recorded stays. Answered by Finished."""
+    """Stop the night or audit that runs; what was recorded stays."""
 
 
 class RollbackAsked(Value, tag="rollback"):
-    """Let the previous adapter (or factory) serve again. Answered by Finished."""
+    """Let the previous adapter (or the factory state) serve again."""
 
 
 Request = StatusAsked | ProposeAsked | RunEnded | FeedbackGiven | NightAsked | AuditAsked | StopAsked | RollbackAsked
-EVERYBODY = (StatusAsked, ProposeAsked, RunEnded, FeedbackGiven)  # what allowed users other than root may ask
 
 
 # --- answers -----------------------------------------------------------------------------------------------------------
@@ -92,7 +86,7 @@ EVERYBODY = (StatusAsked, ProposeAsked, RunEnded, FeedbackGiven)  # what allowed
 class Health(Value):
     """One condition that is not as it should be."""
 
-    name: str
+    name: str  # what it is about: database, adapter, night, worker, …
     detail: str
 
 
@@ -118,21 +112,22 @@ class Status(Value, tag="status"):
     previous: str | None  # hash of what a rollback returns to; None: factory
     last_night: str  # one line about the last finished night; empty: there was none
     factory: str = ""  # name of the adapter in the factory slot; empty: there is none, factory is the base without an adapter
+    waiting: int = 0  # requests that wait for the model, or are being answered
     health: tuple[Health, ...] = ()  # empty: all is well
 
 
 class Said(Value):
-    """One reply of the model: its text and why it ended (stop, length or repetition)."""
+    """One reply of the model."""
 
-    text: str
-    finish: str
+    text: str  # a shell command, or `submit`; what a model says is never to be trusted
+    finish: str  # stop (it is whole), length (it was cut off) or repetition (it went round in circles)
 
 
 class Proposed(Value, tag="proposed"):
     """Replies in the order of the conversations, and whose they are."""
 
     replies: tuple[Said, ...]
-    policy_id: str
+    policy_id: str  # of base, adapter and prompt together
 
 
 class Recorded(Value, tag="recorded"):
@@ -142,12 +137,12 @@ class Recorded(Value, tag="recorded"):
 
 
 class Told(Value, tag="told"):
-    """A line of progress. `total` 0: only the text counts."""
+    """A line of progress; more follow."""
 
     text: str
     phase: str = ""
     done: int = 0
-    total: int = 0
+    total: int = 0  # 0: only the text counts
 
 
 class Finished(Value, tag="finished"):
@@ -160,14 +155,48 @@ class Finished(Value, tag="finished"):
 
 
 class Failed(Value, tag="failed"):
-    """The request could not be fulfilled: what the error tree says."""
+    """The request could not be fulfilled; may come in place of any answer."""
 
     message: str
-    hint: str
-    exit_code: int
+    hint: str  # what to do next
+    exit_code: int  # the kind of error, as in docs/cli.md
 
 
 Answer = Status | Proposed | Recorded | Told | Finished | Failed
+
+
+# --- who may ask what, and what comes back -----------------------------------------------------------------------------
+
+
+class Right(enum.StrEnum):
+    """What a caller may do. Root and the daemon's own user have both rights."""
+
+    READ = "read"  # look, ask for replies, and have own tasks recorded; changes nothing that anybody else sees
+    OPERATE = "operate"  # nights, audits and which adapter serves; includes reading
+
+
+class Rule(Value):
+    """Which right a request takes, and which answers it gets; the last of them ends the conversation."""
+
+    right: Right
+    answers: tuple[type[Answer], ...]
+
+
+RULES: Mapping[type[Request], Rule] = {
+    StatusAsked: Rule(right=Right.READ, answers=(Status,)),
+    ProposeAsked: Rule(right=Right.READ, answers=(Proposed,)),
+    RunEnded: Rule(right=Right.READ, answers=(Recorded,)),
+    FeedbackGiven: Rule(right=Right.READ, answers=(Recorded,)),
+    NightAsked: Rule(right=Right.OPERATE, answers=(Told, Finished)),
+    AuditAsked: Rule(right=Right.OPERATE, answers=(Told, Finished)),
+    StopAsked: Rule(right=Right.OPERATE, answers=(Finished,)),
+    RollbackAsked: Rule(right=Right.OPERATE, answers=(Finished,)),
+}
+
+
+def tag(kind: type[Request | Answer]) -> str:
+    """The value of "type" in a message of this kind."""
+    return str(kind.__struct_config__.tag)
 
 
 # --- client ------------------------------------------------------------------------------------------------------------
@@ -199,122 +228,6 @@ def _error(failed: Failed) -> EdgeevoError:
         if kind.exit_code == failed.exit_code:
             return kind(failed.message, hint=failed.hint)
     return EdgeevoError(failed.message, hint=failed.hint)
-
-
-# --- server ------------------------------------------------------------------------------------------------------------
-
-
-class Connection:
-    """One caller. `closing` once everything was said; the owner of the selector calls `read` and `flush` when it may."""
-
-    def __init__(self, link: socket.socket, max_bytes: int) -> None:
-        link.setblocking(False)
-        self.link = link
-        self.pid, self.uid, _ = struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
-        self._max_bytes = max_bytes
-        self._incoming, self._outgoing = bytearray(), bytearray()
-        self.closing = False
-        self.gone = False
-
-    @property
-    def wants_to_write(self) -> bool:
-        """True while something waits to be sent."""
-        return bool(self._outgoing)
-
-    def read(self) -> Request | None:
-        """The request, once its line is complete. Raises DaemonError on nonsense; sets `gone` when the caller hung up."""
-        try:
-            chunk = self.link.recv(READ_BYTES)
-        except BlockingIOError:
-            return None
-        except OSError:
-            chunk = b""
-        if not chunk:
-            self.gone = True
-            return None
-        self._incoming += chunk
-        if len(self._incoming) > self._max_bytes:
-            raise DaemonError(
-                f"request longer than {self._max_bytes} bytes", hint="send fewer lines at a time, or raise control.max_message_bytes"
-            )
-        line, newline, rest = self._incoming.partition(b"\n")
-        if not newline:
-            return None
-        self._incoming = bytearray(rest)
-        try:
-            return msgspec.json.decode(bytes(line), type=Request)
-        except msgspec.DecodeError as error:
-            raise DaemonError(f"request not understood: {error}", hint="client and daemon must be of the same version") from error
-
-    def send(self, answer: Answer, *, last: bool = True) -> None:
-        """Queue an answer; `last` closes the connection once it is sent. A caller that does not read is dropped, never waited for."""
-        self._outgoing += encode(answer) + b"\n"
-        self.closing = self.closing or last
-        if len(self._outgoing) > self._max_bytes:
-            self.gone = True
-        self.flush()
-
-    def flush(self) -> None:
-        """Send what the socket takes now."""
-        try:
-            while self._outgoing:
-                del self._outgoing[: self.link.send(self._outgoing)]
-        except BlockingIOError:
-            return
-        except OSError:
-            self.gone = True
-        if self.closing and not self._outgoing:
-            self.gone = True
-
-    def close(self) -> None:
-        """Hang up."""
-        with contextlib.suppress(OSError):
-            self.link.close()
-
-
-class Server:
-    """The listening end."""
-
-    def __init__(self, path: Path, *, allow_uids: tuple[int, ...], max_bytes: int) -> None:
-        if len(os.fsencode(path)) > MAX_PATH_BYTES:
-            raise DaemonError(f"socket path {path} is longer than {MAX_PATH_BYTES} bytes", hint="set daemon.runtime_dir to a shorter path")
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o755 if allow_uids else 0o700)
-        self.path = path
-        self._allowed, self._max_bytes = {0, os.geteuid()}, max_bytes
-        self._guests = set(allow_uids)
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()  # the caller holds the state directory's lock: whoever made this is dead
-        self.link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
-        old = os.umask(0o177)
-        try:
-            self.link.bind(str(path))
-        finally:
-            os.umask(old)
-        if allow_uids:
-            path.chmod(0o666)  # the kernel tells who calls; `check` decides
-        self.link.listen(16)
-
-    def accept(self) -> Connection | None:
-        """The next caller, or None."""
-        try:
-            link, _ = self.link.accept()
-        except (BlockingIOError, OSError):
-            return None
-        return Connection(link, self._max_bytes)
-
-    def check(self, uid: int, request: Request) -> None:
-        """Raises RefusedError when this user may not ask this."""
-        if uid in self._allowed or (uid in self._guests and isinstance(request, EVERYBODY)):
-            return
-        raise RefusedError(
-            f"user {uid} may not ask for {type(request).__struct_config__.tag}", hint="use sudo, or add the uid to control.allow_uids"
-        )
-
-    def close(self) -> None:
-        """Stop listening and remove the socket."""
-        self.link.close()
-        with contextlib.suppress(OSError):
-            self.path.unlink()
 
 
 def failed(error: EdgeevoError) -> Failed:

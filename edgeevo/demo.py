@@ -22,8 +22,8 @@ import click
 from edgeevo.cli import INTERRUPTED, Settings
 from edgeevo.cli.hands import RealTask
 from edgeevo.cli.nights import follow
+from edgeevo.cli.performing import perform
 from edgeevo.cli.report import lines
-from edgeevo.cli.running import perform
 from edgeevo.cli.text import clean, duration
 from edgeevo.cli.thinking import Thinker
 from edgeevo.config import Loaded, share

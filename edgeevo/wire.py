@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from edgeevo.errors import DaemonError
@@ -15,14 +16,16 @@ def exchange(path: Path, line: bytes, *, timeout_seconds: float) -> Iterator[byt
         link.settimeout(timeout_seconds)
         try:
             link.connect(str(path))
-            link.sendall(line + b"\n")
+            with suppress(BrokenPipeError, ConnectionResetError):  # a daemon that hung up at once has said why
+                link.sendall(line + b"\n")
             with link.makefile("rb") as lines:
                 yield from lines
         except (FileNotFoundError, ConnectionRefusedError) as error:
             raise DaemonError(f"no daemon answers at {path}", hint="start it with `edgeevo daemon`, or name its --config") from error
         except PermissionError as error:
             raise DaemonError(
-                f"the socket {path} belongs to another user", hint="ask its owner to add your uid to control.allow_uids"
+                f"the socket {path} is not open to you",
+                hint="ask to be admitted by control.read_group or control.operate_group; a new group counts from the next login",
             ) from error
         except OSError as error:
             raise DaemonError(f"the daemon at {path} broke off: {error}", hint="`edgeevo status` shows whether it still runs") from error

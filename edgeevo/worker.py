@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import msgspec
@@ -52,7 +52,7 @@ class Worker:
     def __init__(self, module: str, *, extra_env: Mapping[str, str] | None = None, nice: int = 0) -> None:
         self.module = module
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child; closed in close()
-        command = [sys.executable, "-c", _BOOT, str(os.getpid()), str(nice), module]
+        command = [sys.executable, "-P", "-c", _BOOT, str(os.getpid()), str(nice), module]  # -P: no module comes from where we happen to be
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -146,6 +146,22 @@ if nice: os.nice(nice)
 sys.argv = [module]
 runpy.run_module(module, run_name="__main__", alter_sys=True)
 """
+
+
+def detach(module: str, arguments: Sequence[str], *, log_fd: int, kept_fd: int) -> None:
+    """Start `python -m module` so that it outlives us and the terminal: a session of its own, our environment, all it prints to `log_fd`.
+
+    `kept_fd` stays open in it under the same number. It is nobody's child any more once we have ended.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", module, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=log_fd,
+        stderr=log_fd,
+        pass_fds=(kept_fd,),
+        start_new_session=True,
+    )
+    process.returncode = 0  # nobody waits for it here, and that is no oversight to be warned of
 
 
 def requests() -> Iterator[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import grp
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -111,6 +113,30 @@ def test_settings_may_be_bare_words_or_toml(tmp_path: Path) -> None:
     """--set takes 22:00-05:00 as well as [1, 2]."""
     loaded = load(None, ["idle.window=22:00-05:00", "control.allow_uids=[1000]", "model.card="], HOME)
     assert (loaded.config.idle.window, loaded.config.control.allow_uids, loaded.config.model.card) == ("22:00-05:00", (1000,), "")
+
+
+def test_groups_are_names_or_numbers() -> None:
+    """A name is looked up on this machine, a number is taken as it is, empty is none."""
+    group = grp.getgrgid(os.getgid())
+    loaded = load(None, [f"control.read_group={group.gr_name}", "control.operate_group=424242"], HOME)
+    assert (loaded.read_gid, loaded.operate_gid, load(None, (), HOME).read_gid) == (group.gr_gid, 424242, None)
+
+
+@pytest.mark.parametrize("key", ["control.read_group", "control.operate_group"])
+def test_a_group_that_is_not_there_is_an_error_with_a_hint(key: str) -> None:
+    """A typo in a name neither admits somebody else nor goes unnoticed: key, name, the nearest and the cure are told."""
+    name = grp.getgrgid(os.getgid()).gr_name
+    with pytest.raises(ConfigError, match=f"{key}: there is no group '{name}x'") as caught:
+        load(None, [f"{key}={name}x"], HOME)
+    assert f"did you mean {name}?" in caught.value.hint and f"groupadd {name}x" in caught.value.hint
+
+
+@pytest.mark.parametrize("value", ["-1", "4294967295", "true", "1.5", "[1]"])
+def test_what_is_no_group_is_refused(value: str) -> None:
+    """Numbers that mean "leave as it is" to the kernel, and other types."""
+    with pytest.raises(ConfigError):
+        load(None, [f"control.read_group={value}"], HOME)
+    assert load(None, ["control.read_group=0"], HOME).read_gid == 0
 
 
 @pytest.mark.parametrize("setting", ["x", "x=1", "idle.windo=1"])

@@ -2,7 +2,7 @@
 
 Errors are two lines on stderr (`edgeevo: fact`, `hint: what to do`), never a traceback; the exit code tells the kind (edgeevo.errors):
 1 other, 2 configuration or usage, 3 refused, 4 sandbox, 5 model, 6 store, 7 daemon, 8 worker, 9 task, 130 interrupted.
-`run` with --check exits with 10 when the check does not pass.
+`run` with --check exits with 10 when the check does not pass; `logs --follow` exits as the job did.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ COMMANDS = {
     "daemon": "machine:daemon",
     "status": "status:status",
     "run": "running:run",
+    "jobs": "jobs:jobs",
+    "logs": "jobs:logs",
+    "cancel": "jobs:cancel",
+    "apply": "jobs:apply_job",
     "undo": "undoing:undo",
     "resume-apply": "undoing:resume_apply",
     "feedback": "feedback:feedback",

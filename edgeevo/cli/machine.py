@@ -156,6 +156,6 @@ def _service(loaded: Any) -> Iterator[tuple[str, str, str | None]]:
 @click.pass_obj
 def demo(settings: Settings, *, compare: bool) -> None:
     """The main job, end to end, in a state directory of its own: three real tasks, one night, a report."""
-    program = [sys.executable, "-m", "edgeevo.demo", *(["--compare"] if compare else []), *settings.settings]
+    program = [sys.executable, "-P", "-m", "edgeevo.demo", *(["--compare"] if compare else []), *settings.settings]
     sys.stdout.flush()
     os.execv(program[0], program)  # noqa: S606 - it replaces us: the demo uses these commands, not they it

@@ -63,6 +63,8 @@ def lines(status: Mapping[str, Any]) -> list[str]:
     if status["adapter"]:
         before = f"adapter {status['previous'][:12]}" if status["previous"] else factory or "no adapter"
         found.append(f"before   {before} (edgeevo rollback returns to it)")
+    if status.get("waiting"):
+        found.append(f"waiting  {status['waiting']} requests for the model")
     if status["last_night"]:
         found.append(f"last     {status['last_night']}")
     found += [f"problem  {each['name']}: {each['detail']}" for each in status.get("health", ())]

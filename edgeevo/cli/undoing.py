@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
@@ -31,7 +32,8 @@ def undo(run: str | None, *, leave_changed: bool, forget: bool) -> None:
         click.echo(f"run {journal.id} is forgotten")
         return
     left: list[str] = []
-    journal = take_back(ledger, run, leave_changed=left if leave_changed else None)
+    with _told_when_stopped("undo", run):
+        journal = take_back(ledger, run, leave_changed=left if leave_changed else None)
     click.echo(f"run {journal.id} is undone: {clean(journal.directory)} is as it was before" + (", but for:" if left else ""))
     for path in left:
         click.echo(f"  {clean(path)}")
@@ -46,10 +48,22 @@ def undo(run: str | None, *, leave_changed: bool, forget: bool) -> None:
 def resume_apply(run: str | None) -> None:
     """Finish writing back RUN (else the last one) after it was broken off, for example by a power cut."""
     ledger = Ledger(home())
-    journal = finish(ledger, run)
+    with _told_when_stopped("resume-apply", run):
+        journal = finish(ledger, run)
     click.echo(f"run {journal.id} is written back to {clean(journal.directory)}; `edgeevo undo {journal.id}` undoes it")
     for line in told_kept(ledger.mark(journal.id).kept):
         click.echo(line)
+
+
+@contextmanager
+def _told_when_stopped(command: str, run: str | None) -> Iterator[None]:
+    """Say after Ctrl-C that nothing is lost, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        again = f"edgeevo {command} {run}" if run else f"edgeevo {command}"
+        click.echo(clean(f"stopped: each file is either old or new, and `{again}` goes on"), err=True)
+        raise
 
 
 def told_kept(names: Sequence[str]) -> Iterator[str]:

@@ -10,7 +10,6 @@ from edgeevo import __version__
 from edgeevo.agent.policy import Reply
 from edgeevo.control import (
     AuditAsked,
-    Connection,
     FeedbackGiven,
     Finished,
     Health,
@@ -28,6 +27,7 @@ from edgeevo.control import (
     Told,
     failed,
 )
+from edgeevo.daemon.door import Connection
 from edgeevo.domain import Adapter
 from edgeevo.errors import EdgeevoError, ModelError, RefusedError
 from edgeevo.idle import Busy
@@ -93,6 +93,7 @@ def status(service: Service) -> Status:
         factory=service.shelf.factory.name if service.shelf.factory else "",
         previous=slots.previous.sha256 if slots.previous else None,
         last_night=f"{name}: {summary}" if name else "",
+        waiting=service.desk.waiting,
         health=tuple(health),
     )
 
@@ -126,7 +127,7 @@ def _propose(service: Service, connection: Connection, request: ProposeAsked) ->
         said = tuple(Said(text=reply.text, finish=reply.finish) for reply in replies or ())
         connection.send(failed(error) if error else Proposed(replies=said, policy_id=policy_id))
 
-    service.desk.ask(request.conversations, path, adapter, done)
+    service.desk.ask(request.conversations, (path, adapter), done, caller=connection)
 
 
 def _feedback(service: Service, connection: Connection, request: FeedbackGiven) -> None:

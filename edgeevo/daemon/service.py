@@ -22,13 +22,14 @@ from apscheduler.executors.debug import DebugExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from edgeevo.config import Loaded
-from edgeevo.control import Connection, Finished, Request, Server, Told, failed
+from edgeevo.control import Finished, Request, Told, failed
 from edgeevo.daemon.answers import answer
 from edgeevo.daemon.desk import Brain, Desk
+from edgeevo.daemon.door import Access, Connection, Door
 from edgeevo.daemon.floor import settle
 from edgeevo.daemon.keeper import Keeper
 from edgeevo.domain import Readings
-from edgeevo.errors import DaemonError, EdgeevoError
+from edgeevo.errors import DaemonError, EdgeevoError, RefusedError
 from edgeevo.host import JUMP_SECONDS, Host, notify
 from edgeevo.idle import Busy, Idle, Reason, Rules, judge, parse_window
 from edgeevo.slots import Shelf
@@ -54,10 +55,13 @@ class Service:
                 self.health[name] = incident
         self.keeper = Keeper(loaded, self.store, self.shelf, host.wall, self._tell)
         self._guarded("floor", self._settle)
-        self.server = Server(loaded.socket, allow_uids=config.control.allow_uids, max_bytes=config.control.max_message_bytes)
+        access = Access(uids=config.control.allow_uids, read_gid=loaded.read_gid, operate_gid=loaded.operate_gid)
+        self.door = Door(loaded.socket, access, max_bytes=config.control.max_message_bytes)
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._posted: deque[Callable[[], None]] = deque()
-        self.desk = Desk(brain, self.post)
+        self.desk = Desk(
+            brain, self.post, max_requests=config.control.max_requests, max_requests_per_user=config.control.max_requests_per_user
+        )
         self.asked_at = host.steady()
         self.connections: list[Connection] = []
         self.followers: list[Connection] = []
@@ -113,7 +117,7 @@ class Service:
         notify("STOPPING=1", self._notify)
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
-        self.server.close()
+        self.door.close()
         self.keeper.leave()
         self.desk.close(0.3)
         for connection in self.connections:
@@ -125,7 +129,7 @@ class Service:
         """Wait for anything, then serve everything that is there."""
         poll = select.poll()
         poll.register(self._wake_read, select.POLLIN)
-        poll.register(self.server.link, select.POLLIN)
+        poll.register(self.door.link, select.POLLIN)
         for connection in self.connections:
             poll.register(connection.link, select.POLLIN | (select.POLLOUT if connection.wants_to_write else 0))
         job = self.keeper.job
@@ -138,21 +142,29 @@ class Service:
             len(self._posted)
         ):  # not "while": on a slow box work may be posted as fast as it is done, and callers must not starve
             self._guarded("loop", self._posted.popleft())
-        if self.server.link.fileno() in ready and (new := self.server.accept()) is not None:
-            self.connections.append(new)
         for connection in list(self.connections):
             if connection.link.fileno() in ready:
                 self._serve(connection)
+        if self.door.link.fileno() in ready and (new := self.door.accept()) is not None:  # after those who may have hung up
+            self._welcome(new)
         if job is not None and job is self.keeper.job and job.fileno() in ready:
             self._guarded("night", self.keeper.listen)
         self._sweep()
+
+    def _welcome(self, new: Connection) -> None:
+        """Nobody takes so many connections that others find none."""
+        most = self.loaded.config.control.max_connections_per_user
+        if sum(each.uid == new.uid and not each.gone for each in self.connections) >= most:
+            what = f"user {new.uid} has {most} connections open, as many as may (control.max_connections_per_user)"
+            new.send(failed(RefusedError(what, hint="close one: each request needs its connection only until it is answered")))
+        self.connections.append(new)
 
     def _serve(self, connection: Connection) -> None:
         connection.flush()
         try:
             request = connection.read()
             if request is not None:
-                self.server.check(connection.uid, request)
+                self.door.check(connection.uid, connection.gids, type(request))
                 self._answer(connection, request)
         except EdgeevoError as error:
             connection.send(failed(error))

@@ -11,13 +11,15 @@ the journal with both states is durable before the first of them.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from edgeevo.domain import Changes
 from edgeevo.errors import EdgeevoError, RefusedError
 from edgeevo.hands.comparing import is_the_one
 from edgeevo.hands.evidence import code_behind
+from edgeevo.hands.jobs import Job, Jobs, Kept, Progress, jobs_home
 from edgeevo.hands.ledger import MAX_UNDO_BYTES, Journal, Ledger, Mark, home
 from edgeevo.hands.place import Place, Seen, look_around, shown
 from edgeevo.hands.plan import inside, outside, plan
@@ -26,8 +28,8 @@ from edgeevo.hands.stepping import Before, Count, KillAt, go_on
 from edgeevo.hands.transfer import Transfer
 
 __all__ = [
-    "MAX_UNDO_BYTES", "Before", "Count", "Journal", "KillAt", "Ledger", "Seen", "apply", "before", "code_behind", "concerns", "go_on",
-    "home", "outside", "refuse_directory", "resume", "undo",
+    "MAX_UNDO_BYTES", "Before", "Count", "Job", "Jobs", "Journal", "Kept", "KillAt", "Ledger", "Progress", "Seen", "apply", "before",
+    "code_behind", "concerns", "go_on", "home", "jobs_home", "outside", "refuse_directory", "resume", "undo",
 ]  # fmt: skip
 MAX_NAMED = 8
 
@@ -72,13 +74,14 @@ def resume(ledger: Ledger, run: str | None = None, *, step: Before = go_on) -> J
         phase = ledger.mark(journal.id).phase
         if phase != "applying":
             raise RefusedError(f"run {journal.id} is {phase}: there is nothing to finish", hint="`edgeevo undo` finishes an undoing")
-        transfer = Transfer(ledger, journal, step)
-        try:
-            _refuse_misfits(transfer.misfits(forwards=True, begun=True))
-            transfer.changed |= {step.path for step in journal.steps}  # for all that we know
-            _forwards(ledger, journal, transfer)
-        finally:
-            transfer.close()
+        with _broken_off(f"finishing run {journal.id}", f"when that is cured, `edgeevo resume-apply {journal.id}` goes on"):
+            transfer = Transfer(ledger, journal, step)
+            try:
+                _refuse_misfits(transfer.misfits(forwards=True, begun=True))
+                transfer.changed |= {step.path for step in journal.steps}  # for all that we know
+                _forwards(ledger, journal, transfer)
+            finally:
+                transfer.close()
         return journal
 
 
@@ -92,20 +95,30 @@ def undo(ledger: Ledger, run: str | None = None, *, step: Before = go_on, leave_
         mark = ledger.mark(journal.id)
         if mark.phase == "undone":
             raise RefusedError(f"run {journal.id} is undone already", hint="`edgeevo undo` without a run takes the last one that isn't")
-        transfer = Transfer(ledger, journal, step)
-        try:
-            misfits = transfer.misfits(forwards=False, begun=mark.phase != "applied")
-            if leave_changed is None:
-                _refuse_misfits(misfits)
-            used = mark.used or tuple(path for path, at in transfer.times_ns().items() if mark.times_ns.get(path, at) != at)
-            ledger.set_mark(journal.id, Mark(phase="undoing", used=used))
-            left = transfer.carry_out(forwards=False, lenient=leave_changed is not None, keep_times=frozenset(used))
-            if leave_changed is not None:
-                leave_changed += map(shown, left)
-            _undone(ledger, journal, promised=bool(left), kept=tuple(transfer.kept))
-        finally:
-            transfer.close()
+        with _broken_off(f"undoing run {journal.id}", f"when that is cured, `edgeevo undo {journal.id}` goes on"):
+            transfer = Transfer(ledger, journal, step)
+            try:
+                misfits = transfer.misfits(forwards=False, begun=mark.phase != "applied")
+                if leave_changed is None:
+                    _refuse_misfits(misfits)
+                used = mark.used or tuple(path for path, at in transfer.times_ns().items() if mark.times_ns.get(path, at) != at)
+                ledger.set_mark(journal.id, Mark(phase="undoing", used=used))
+                left = transfer.carry_out(forwards=False, lenient=leave_changed is not None, keep_times=frozenset(used))
+                if leave_changed is not None:
+                    leave_changed += map(shown, left)
+                _undone(ledger, journal, promised=bool(left), kept=tuple(transfer.kept))
+            finally:
+                transfer.close()
         return journal
+
+
+@contextlib.contextmanager
+def _broken_off(what: str, hint: str) -> Iterator[None]:
+    """Whatever the system says no to, in the middle of the work, is told as ours, with the way to go on."""
+    try:
+        yield
+    except OSError as error:
+        raise RefusedError(f"{what} broke off: {error}", hint=hint) from error
 
 
 def _forwards(ledger: Ledger, journal: Journal, transfer: Transfer) -> None:
@@ -117,6 +130,11 @@ def _forwards(ledger: Ledger, journal: Journal, transfer: Transfer) -> None:
         what = "writing back was stopped" if isinstance(error, KeyboardInterrupt) else f"writing back broke off ({error})"
         try:
             owed = _back(ledger, journal, transfer)
+        except KeyboardInterrupt:
+            raise RefusedError(
+                f"{what}, and putting back what had been written was stopped as well: each file is either old or new",
+                hint=f"`edgeevo undo {journal.id}` finishes putting it back",
+            ) from error
         except (OSError, EdgeevoError) as second:
             raise RefusedError(
                 f"{what}, and what was written could not be put back ({second})",

@@ -72,27 +72,29 @@ class Ledger:
 
     def __init__(self, place: Path, *, max_bytes: int = MAX_UNDO_BYTES, step: Before = go_on) -> None:
         self.place, self._max_bytes, self._step = place, max_bytes, step
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        status = place.lstat()
-        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
-            raise RefusedError(
-                f"{place} is not a directory that only you can enter", hint=f"move it away, or `chmod 700` it if it is yours: {place}"
-            )
+        make_private(place)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """While this is held nobody else applies or undoes with the same records."""
-        fd = os.open(self.place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fd = open_lock(self.place / "lock")
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            begun = [self.place / run for run in self.ids() if not (self.place / run / "phase").exists()]
-            marks = {run: self.mark(run) for run in self.ids()}
-            begun += [self.place / run for run, mark in marks.items() if mark.phase == "undone" and not mark.promised][:-KEPT_UNDONE]
-            for half in {*self.place.glob("*.part"), *begun}:  # whoever made it is dead, for we hold the lock, and has changed nothing
-                shutil.rmtree(half)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX)
+                self._prune()
+            except OSError as error:
+                raise _unusable(self.place, error) from error
             yield
         finally:
             os.close(fd)
+
+    def _prune(self) -> None:
+        """Remove what was begun and never named, and the oldest of what is undone."""
+        begun = [self.place / run for run in self.ids() if not (self.place / run / "phase").exists()]
+        marks = {run: self.mark(run) for run in self.ids()}
+        begun += [self.place / run for run, mark in marks.items() if mark.phase == "undone" and not mark.promised][:-KEPT_UNDONE]
+        for half in {*self.place.glob("*.part"), *begun}:  # whoever made it is dead, for we hold the lock, and has changed nothing
+            shutil.rmtree(half)
 
     def ids(self) -> list[str]:
         """All runs, oldest first."""
@@ -106,7 +108,10 @@ class Ledger:
             listed = ", ".join(f"{each} ({self.mark(each).phase})" for each in self.ids()[-5:]) or "none"
             what = f"there is no run that is {' or '.join(phases)}" if run is None else f"no single run starts with {run!r}"
             raise RefusedError(f"{what}; known are: {listed}", hint="`edgeevo run --apply` prints the run's id")
-        return msgspec.json.decode((self.place / found[0] / "journal").read_bytes(), type=Journal)
+        try:
+            return msgspec.json.decode((self.place / found[0] / "journal").read_bytes(), type=Journal)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise _unusable(self.place / found[0], error) from error
 
     def mark(self, run: str) -> Mark:
         """How far a run is; a record without a mark has not touched anything."""
@@ -114,11 +119,13 @@ class Ledger:
             return msgspec.json.decode((self.place / run / "phase").read_bytes(), type=Mark)
         except FileNotFoundError:
             return Mark(phase="undone")
+        except (OSError, msgspec.MsgspecError) as error:
+            raise _unusable(self.place / run, error) from error
 
     def set_mark(self, run: str, mark: Mark) -> None:
         """Durable when this returns."""
         self._step(f"mark {mark.phase}")
-        _write_durably(self.place / run / "phase", msgspec.json.encode(mark))
+        write_durably(self.place / run / "phase", msgspec.json.encode(mark))
 
     def content(self, run: str, which: str, index: int) -> int:
         """A descriptor of a stored content, to be read."""
@@ -126,7 +133,10 @@ class Ledger:
 
     def forget(self, run: str) -> None:
         """Remove a record; the directory stays as it is."""
-        shutil.rmtree(self.place / run)
+        try:
+            shutil.rmtree(self.place / run)
+        except OSError as error:
+            raise _unusable(self.place / run, error) from error
 
     def drop_contents(self, run: str) -> None:
         """What is undone needs its contents no more."""
@@ -214,7 +224,32 @@ def _store(place: Place, half: Path, index: int, step: Step, node: Node | None) 
     return Step(path=step.path, before=before, after=after)
 
 
-def _write_durably(path: Path, data: bytes) -> None:
+def make_private(place: Path) -> None:
+    """A directory that only we can enter, made if it isn't there; RefusedError when it can't be that."""
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        status = place.lstat()
+    except OSError as error:
+        raise _unusable(place, error) from error
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+        raise RefusedError(
+            f"{place} is not a directory that only you can enter", hint=f"move it away, or `chmod 700` it if it is yours: {place}"
+        )
+
+
+def open_lock(path: Path) -> int:
+    """A descriptor of a lock file, made if it isn't there."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise _unusable(path, error) from error
+
+
+def _unusable(place: Path, error: Exception) -> RefusedError:
+    return RefusedError(f"the record in {place} can't be used: {error}", hint="see to its disk and permissions, or move it away")
+
+
+def write_durably(path: Path, data: bytes) -> None:
     """Replace a small file: complete and durable, or as it was."""
     new = path.with_name(path.name + ".new")
     with new.open("wb") as file:

@@ -136,6 +136,12 @@ def test_what_is_no_status_is_an_error(line: bytes) -> None:
     assert caught.value.hint
 
 
+def test_status_says_how_many_wait() -> None:
+    """Requests that wait for the model are shown when there are any."""
+    told = [lines(msgspec.to_builtins(msgspec.structs.replace(STATUS, waiting=waiting))) for waiting in (0, 3)]
+    assert "waiting  3 requests for the model" in told[1] and not any("waiting" in line for line in told[0])
+
+
 def test_the_status_question_is_the_protocols() -> None:
     """What status sends is what the protocol calls a status question."""
     assert encode(StatusAsked()) == ASK

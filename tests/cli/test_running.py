@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from edgeevo.cli import edgeevo, run_command
 from edgeevo.control import FeedbackGiven
 from edgeevo.errors import RefusedError
-from edgeevo.hands import KillAt, Ledger
+from edgeevo.hands import KillAt, Ledger, apply
 from edgeevo.hands import undo as take_back
 from tests.daemon.conftest import Box
 from tests.hands.conftest import photograph
@@ -128,6 +128,34 @@ def test_only_what_passes_its_check_is_written_back(box: Box, directory: Path, r
     assert (directory / "a").read_text() == text and ("only what passes its check" in said) == (text == "one\n")
 
 
+def test_in_place_everything_is_written_back_and_one_undo_takes_it_back(box: Box, directory: Path, records: Path) -> None:
+    """Nobody is asked and the check has failed: what was done is in the directory, and one `undo` gives the original bit for bit."""
+    original = photograph(directory)
+    words = ["run", "change a", "--dir", str(directory), "--in-place", "--check", "grep -qx three a"]
+    result = told(box, *words)
+    assert "check failed" in result.output and "written back; `edgeevo undo" in result.output and result.return_value == 10
+    assert (directory / "a").read_text() == "two\n" and (directory / "n").exists()
+    told(box, "undo")
+    assert photograph(directory) == original and len(Ledger(records).ids()) == 1
+
+
+def test_in_place_keeps_what_was_done_before_the_time_was_over(box: Box, directory: Path, records: Path) -> None:
+    """A task that its own limit stopped has done something: that is written back, and undone."""
+    original = photograph(directory)
+    told(box, "run", "slow", "--dir", str(directory), "--timeout", "1", "--in-place")
+    assert (directory / "n").read_text() == "begun\n"
+    told(box, "undo")
+    assert photograph(directory) == original
+
+
+def test_in_place_what_can_not_be_undone_is_not_done(box: Box, directory: Path, records: Path) -> None:
+    """The promise comes first: a change that the journal can't hold is refused by name, and nothing is written."""
+    original = photograph(directory)
+    result = told(box, "run", "fifo", "--dir", str(directory), "--in-place")
+    assert isinstance(result.exception, RefusedError) and "pipe is neither" in str(result.exception)
+    assert photograph(directory) == original
+
+
 def test_json_is_one_object_with_everything(box: Box, directory: Path, records: Path) -> None:
     """Transcript, diff, check and outcome; nothing else on standard output."""
     words = ["run", "change a", "--dir", str(directory), "--apply", "--json", "--check", "grep -qx two a"]
@@ -189,7 +217,7 @@ def test_a_broken_application_is_finished_by_command(box: Box, directory: Path, 
     child = os.fork()
     if not child:
         from edgeevo.domain import Changes, File
-        from edgeevo.hands import apply, before
+        from edgeevo.hands import before
 
         ledger = Ledger(records)
         apply(before(str(directory)), Changes(nodes={f"{directory}/a": File(data=b"two\n")}), ledger, step=KillAt(4))
@@ -243,6 +271,37 @@ def test_ctrl_c_leaves_everything_as_it_was(box: Box, directory: Path, records: 
     while (left := [pid for pid in children if Path(f"/proc/{pid}").exists()]) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert left == []
+
+
+def test_an_interrupt_that_comes_too_late_is_told_as_that(
+    box: Box, directory: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C right behind the last step of writing: what is there is not called "nothing written"."""
+
+    def late(*words: object, **options: object) -> None:
+        apply(*words, **options)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("edgeevo.cli.performing.apply", late)
+    assert run_command(["--config", str(box.file), "run", "change a", "--dir", str(directory), "--apply"]) == 130
+    assert "stopped; written back: `edgeevo undo` undoes it" in capsys.readouterr().err and (directory / "a").read_text() == "two\n"
+    take_back(Ledger(records))
+    assert (directory / "a").read_text() == "one\n"
+
+
+@pytest.mark.parametrize("words", [("undo",), ("undo", "2026"), ("resume-apply",)])
+def test_an_interrupted_undoing_says_how_it_goes_on(
+    records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    """Ctrl-C during `undo` or `resume-apply`: the same words again go on with it."""
+
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("edgeevo.cli.undoing.take_back", stopped)
+    monkeypatch.setattr("edgeevo.cli.undoing.finish", stopped)
+    assert run_command(list(words)) == 130
+    assert f"`edgeevo {' '.join(words)}` goes on" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["state", "inside", "home", "/"])

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from edgeevo import control
-from edgeevo.control import AuditAsked, FeedbackGiven, NightAsked, ProposeAsked, Recorded, Request, RunEnded, ask
+from edgeevo.control import AuditAsked, FeedbackGiven, NightAsked, ProposeAsked, Recorded, Request, RunEnded, StatusAsked, StopAsked, ask
 from edgeevo.domain import Message, Role
 from edgeevo.errors import EdgeevoError, RefusedError
 from edgeevo.sandbox import kernel
@@ -100,6 +100,43 @@ def test_no_request_carries_a_descriptor(box: Box, tmp_path: Path) -> None:
         assert process is not None
         held = [os.readlink(f"/proc/{process.pid}/fd/{name}") for name in os.listdir(f"/proc/{process.pid}/fd")]
     assert str(secret) not in held
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
+@pytest.mark.parametrize(
+    ("groups", "read", "operate"), [([], False, False), ([4100], True, False), ([4200], True, True), ([4300, 4100, 4200], True, True)]
+)
+def test_groups_have_the_rights_of_the_table(
+    tmp_path_factory: pytest.TempPathFactory, groups: list[int], read: bool, operate: bool
+) -> None:
+    """A real daemon, asked by a user who is in these groups: status for readers, rollback and nights for operators only."""
+    state = tmp_path_factory.mktemp("shared")
+    for path in (state, state.parent, state.parent.parent):
+        path.chmod(path.stat().st_mode | 0o011)
+    shared = Box(state)
+    shared.start("control.read_group=4100", "control.operate_group=4200")
+    try:
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                os.setgroups(groups)
+                os.setresgid(4001, 4001, 4001)
+                os.setresuid(4001, 4001, 4001)
+                path = state / "edgeevo.sock"
+                for request, may in ((StatusAsked(), read), (messages("/x")[4], read), (StopAsked(), operate)):
+                    if may:
+                        ask(path, request)
+                    else:
+                        with pytest.raises(RefusedError, match="user 4001 may not ask for") as caught:
+                            ask(path, request)
+                        assert "control." in caught.value.hint
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        shared.kill()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")

@@ -23,6 +23,12 @@ from edgeevo.rehearsal import night
 TALK = (Message(role=Role.USER, text="hello"),)
 
 
+class Caller:
+    """Somebody who waits."""
+
+    uid, pid, gone = 1, 1, False
+
+
 class Loop:
     """A daemon's loop for one answer: what is posted runs in the test's thread."""
 
@@ -44,7 +50,7 @@ class Loop:
 
 def asked(desk: Desk, loop: Loop) -> list[object]:
     heard: list[object] = []
-    desk.ask([TALK], None, None, lambda *answer: heard.extend(answer))
+    desk.ask([TALK], (None, None), lambda *answer: heard.extend(answer), caller=Caller())
     loop.turn()
     return heard
 

@@ -11,7 +11,7 @@ import pytest
 
 from edgeevo.domain import Changes, Directory, File, Node
 from edgeevo.errors import RefusedError
-from edgeevo.hands import KillAt, Ledger, apply, before, place, resume, undo
+from edgeevo.hands import Count, KillAt, Ledger, apply, before, place, resume, undo
 from edgeevo.sandbox import kernel
 from tests.hands.conftest import photograph
 from tests.hands.test_hostile import as_user, needs_root, project, theirs
@@ -321,3 +321,62 @@ def test_a_file_system_that_can_not_be_written_to_is_refused_before_the_record(
     with pytest.raises(RefusedError, match="can't be written to by you: Read-only file system"):
         apply(before(str(project)), wanted(project, a=NEW), ledger)
     assert ledger.ids() == []
+
+
+def test_a_second_ctrl_c_while_putting_back_says_how_to_finish(project: Path, ledger: Ledger) -> None:
+    """The first interrupt begins to put back, the second stops that: the error names the run and `undo`, which gives the original back."""
+    original, stops = photograph(project), iter(("replace b", "prepare a"))
+    next_stop = [next(stops)]
+
+    def impatient(name: str) -> None:
+        if name == next_stop[0]:
+            next_stop[0] = next(stops, "")
+            raise KeyboardInterrupt
+
+    with pytest.raises(RefusedError, match="putting back what had been written was stopped as well") as caught:
+        apply(before(str(project)), wanted(project, a=NEW, b=NEW), ledger, step=impatient)
+    run = ledger.ids()[0]
+    assert ledger.mark(run).phase == "applying" and f"`edgeevo undo {run}`" in caught.value.hint
+    undo(ledger)
+    assert photograph(project) == original
+
+
+def test_a_system_error_at_any_step_of_undoing_is_told_with_the_way_on(project: Path, ledger: Ledger) -> None:
+    """A full or failing disk in the middle of undoing is an error of ours, and a second undoing gives the original back."""
+    changes, original, count = wanted(project, a=NEW, sub__c=None, made=Directory()), photograph(project), Count()
+    apply(before(str(project)), changes, ledger)
+    undo(Ledger(ledger.place, step=count), step=count)
+    assert len(count.names) > 8
+    for number in range(len(count.names)):
+        journal = apply(before(str(project)), changes, ledger)
+        assert journal is not None
+        full = FullAt(number)
+        with pytest.raises(RefusedError, match="No space left on device") as caught:
+            undo(Ledger(ledger.place, step=full), step=full)
+        assert f"`edgeevo undo {journal.id}` goes on" in caught.value.hint
+        undo(ledger)
+        assert photograph(project) == original
+
+
+class FullAt:
+    """The disk is full at step number `number`."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def __call__(self, name: str) -> None:
+        """Fail when it is time."""
+        self.left -= 1
+        if self.left == -1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("name", ["journal", "phase"])
+def test_a_damaged_record_is_told_as_one(project: Path, ledger: Ledger, name: str) -> None:
+    """A record that can't be read is an error of ours with the place in it, and the directory is not touched."""
+    journal = apply(before(str(project)), wanted(project, a=NEW), ledger)
+    assert journal is not None
+    (ledger.place / journal.id / name).write_bytes(b"\0")
+    with pytest.raises(RefusedError, match=journal.id) as caught:
+        undo(ledger)
+    assert caught.value.hint and (project / "a").read_bytes() == b"new\n"
