@@ -34,7 +34,9 @@ class Runner:
 
     def __init__(self, control: socket.socket, parent: int, place: str, abilities: Abilities) -> None:
         self._control, self._parent, self._place, self._tier = control, parent, place, abilities.tier
-        self._selector = selectors.EpollSelector()
+        # Not epoll: a descriptor that is closed while a command is being spawned lives on in the child until its exec is over, and so
+        # does what epoll remembers of it; its last event would be taken for one of the next descriptor of that number.
+        self._selector = selectors.PollSelector()
         self._frames = m.Frames()
         self._templates = Templates(merges=abilities.merges)
         self._boxes: dict[int, OpenBox] = {}
@@ -60,7 +62,7 @@ class Runner:
                         return
                     for body in self._frames.feed(data):
                         self._handle(m.call_decoder.decode(body))
-                elif key.data in self._running:
+                elif self._selector.get_map().get(key.fd) is key:  # else it was closed since, and its number may be another descriptor's
                     self._running[key.data][0].on_ready(key.fd)
                     self._settle(key.data)
             now = time.monotonic()
