@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from edgeevo.domain import LimitHit
+from edgeevo.domain import File, LimitHit, State
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import open_sandbox
 from tests.sandbox.conftest import STATE, TIGHT, descendants, needs_root, settled
@@ -198,3 +198,26 @@ def test_a_runner_that_is_interrupted_mid_answer_stays_usable(sandbox):
     box.close()
     with sandbox.open(STATE) as other:
         assert other.run("echo next").stdout == b"next\n"
+
+
+def test_commands_that_start_over_side_by_side_all_come_back():
+    """A command whose directory can't be entered is started again; with several at once, no descriptor is taken for its predecessor."""
+    shut = State(nodes={"/srv/work/note": File(data=b"x\n")}, cwd="/srv/work")
+    answers = []
+
+    def work():
+        for _ in range(15):
+            box = sandbox.open(shut)
+            box.run("chmod 000 /srv/work")
+            answers.append(box.run("pwd").stdout)
+            box.close()
+
+    with open_sandbox() as sandbox:
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        try:
+            assert settled(lambda: len(answers) == 60, seconds=60)
+        finally:
+            os.kill(sandbox.runner_pid, signal.SIGKILL)  # or a thread that waits for ever would keep the test from ending
+    assert set(answers) == {b"/\n"}
