@@ -20,7 +20,7 @@ class Job:
     def __init__(self, owner: str, module: str, request: Any) -> None:
         self.owner, self.module = owner, module
         self._worker = Worker(module, nice=NICE)
-        self._rest = b""
+        self._rest = bytearray()  # a line that has begun; appended to, because a line may have hundreds of megabytes
         self.ended = False
         try:
             self._worker.send(request)
@@ -45,7 +45,12 @@ class Job:
             for _ in self._worker:  # at its end this checks the exit status and raises with the tail of stderr
                 raise AssertionError("a line after the end")
             return []
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        lines = []
+        first, *more = chunk.split(b"\n")
+        self._rest += first
+        for piece in more:
+            lines.append(bytes(self._rest))
+            self._rest = bytearray(piece)
         return lines
 
     def close(self, grace_seconds: float) -> None:
