@@ -117,6 +117,7 @@ class LimitHit(enum.StrEnum):
     INODES = "inodes"
     FILE_SIZE = "file_size"
     PROCESSES = "processes"
+    OPEN_FILES = "open_files"
 
 
 class CommandResult(Value):

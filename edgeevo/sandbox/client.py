@@ -23,7 +23,7 @@ from edgeevo.errors import RefusedError, SandboxError
 from edgeevo.sandbox import messages as m
 from edgeevo.sandbox.confine import BWRAP
 from edgeevo.sandbox.layers import Abilities, Tier
-from edgeevo.sandbox.template import check_state
+from edgeevo.sandbox.template import check_limits, check_state
 
 UNUSED_UID = 61_111  # in the range that distributions and systemd leave unused: owns no file and no other process
 START_SECONDS = 20.0
@@ -264,8 +264,9 @@ class RunnerSandbox:
     def open(self, state: State, limits: Limits = Limits()) -> RunnerBox:  # noqa: B008 - Limits is frozen
         """Open a box on a state: its files at their absolute paths, everything written goes to a quota and vanishes at close.
 
-        Raises TaskError when the state is malformed, SandboxError when no box can be had.
+        Raises TaskError when the state is malformed or a limit too small, SandboxError when no box can be had.
         """
+        check_limits(limits)
         connection = self._connection()
         state_id = self._state_id(state)
         reply = connection.call(m.Open(state_id=state_id, limits=limits))
@@ -288,6 +289,7 @@ class RunnerSandbox:
         Nothing is written to the real directory. `changes` of an earlier box are laid on top first; `read_only` holds for every command.
         Raises RefusedError for places that belong to the system, SandboxError when the directory or the box can't be had.
         """
+        check_limits(limits)
         try:
             place = directory.resolve(strict=True)
             owner = place.stat()

@@ -14,6 +14,7 @@ from edgeevo.domain import CommandResult, LimitHit
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox.box import OpenBox, reachable_directory
 from edgeevo.sandbox.confine import BLOCK_FD, SECCOMP_FD, STATUS_FD, bwrap_argv, resource_limits
+from edgeevo.sandbox.judging import Seen, judge
 from edgeevo.sandbox.namespace import FILTER
 from edgeevo.sandbox.watch import children, measure
 
@@ -46,7 +47,8 @@ class RunningCommand:
         self._child_pid = 0
         self._child_gone = -1
         self._exit_status: int | None = None
-        self._cpu_seconds = 0.0
+        self._cpu_seconds, self._open_files = 0.0, 0
+        self._full_meanwhile: LimitHit | None = None
         self._stuck = False
         self.started = time.monotonic()
         self.deadline = self.started + self._wall_seconds
@@ -171,6 +173,8 @@ class RunningCommand:
         limits = self.box.limits
         usage = measure(self._child_pid, limits.processes, limits.memory_bytes)
         self._cpu_seconds = max(self._cpu_seconds, usage.cpu_seconds)
+        self._open_files = max(self._open_files, usage.open_files)
+        self._full_meanwhile = self._full_meanwhile or self.box.full()
         if usage.memory_bytes > limits.memory_bytes:
             self.kill(LimitHit.MEMORY)
         if usage.tasks > limits.processes:
@@ -238,11 +242,11 @@ class RunningCommand:
         )
 
     def _judge(self, exit_code: int) -> LimitHit | None:
-        if exit_code == 128 + signal.SIGXCPU or (
-            exit_code == 128 + signal.SIGKILL and self._cpu_seconds > 0.9 * self.box.limits.cpu_seconds
-        ):
-            return LimitHit.CPU
-        if exit_code == 128 + signal.SIGXFSZ:
-            return LimitHit.FILE_SIZE
-        full = self.box.full()
-        return full if full is not None and (exit_code != 0 or self._full_before is None) else None
+        seen = Seen(
+            cpu_seconds=self._cpu_seconds,
+            open_files=self._open_files,
+            full_before=self._full_before,
+            full_meanwhile=self._full_meanwhile,
+            full_after=self.box.full(),
+        )
+        return judge(exit_code, bytes(self.stderr), self.box.limits, seen)

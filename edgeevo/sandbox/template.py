@@ -15,7 +15,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from edgeevo.domain import Directory, File, Link, Node, State
+from edgeevo.domain import Directory, File, Limits, Link, Node, State
 from edgeevo.errors import SandboxError, TaskError
 from edgeevo.sandbox import kernel
 from edgeevo.sandbox.namespace import CACHE, ROOT_LINKS, ROOT_MODE, SKELETON
@@ -60,6 +60,29 @@ def check_state(state: State) -> None:
     for tool in state.absent_tools:
         if "/" in tool or tool in ("", ".", ".."):
             raise TaskError(f"absent tool {tool!r} is not a plain command name", hint="write names such as awk or python3")
+
+
+LEAST = Limits(
+    wall_seconds=0.01,
+    cpu_seconds=1,
+    output_bytes=1,
+    memory_bytes=4 << 20,
+    disk_bytes=64 << 10,
+    inodes=16,
+    file_bytes=1,
+    processes=4,
+    open_files=16,
+)
+
+
+def check_limits(limits: Limits) -> None:
+    """Raise TaskError when a limit is so small that the shell itself doesn't run, or that the kernel takes it for none."""
+    for name in Limits.__struct_fields__:
+        given, least = getattr(limits, name), getattr(LEAST, name)
+        if given < least:
+            raise TaskError(
+                f"limit {name} of {given} is less than {least}, below which nothing runs", hint=f"set {name} to {least} or more"
+            )
 
 
 class Template:
