@@ -67,12 +67,23 @@ Tree = Mapping[str, Node]  # absolute normalised path -> node; parent directorie
 
 
 class State(Value):
-    """Where an episode starts: files at absolute paths, a working directory, a home, and tools that this box lacks."""
+    """Where an episode starts, and what its box is like.
+
+    Files at absolute paths, a working directory, a home; tools that this box lacks and places in which nothing can be changed; its name,
+    time zone and locale; `variables` that every command finds exported. With `carries` the working directory and the exported variables
+    of one command are those of the next, as in a shell that stays.
+    """
 
     nodes: dict[str, Node]
     cwd: str
     home: str = "/home/user"
     absent_tools: tuple[str, ...] = ()
+    read_only: tuple[str, ...] = ()
+    hostname: str = "box"
+    time_zone: str = "UTC"
+    locale: str = "C.UTF-8"
+    variables: dict[str, str] = msgspec.field(default_factory=dict)
+    carries: bool = False
 
 
 class Changes(Value):

@@ -10,10 +10,13 @@ import select
 import signal
 import time
 
+import msgspec
+
 from edgeevo.domain import CommandResult, LimitHit
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox.box import OpenBox, reachable_directory
-from edgeevo.sandbox.confine import BLOCK_FD, SECCOMP_FD, STATUS_FD, bwrap_argv, resource_limits
+from edgeevo.sandbox.carrying import MAX_CARRIED_BYTES, PRELUDE, parse
+from edgeevo.sandbox.confine import BLOCK_FD, CARRY_FD, SECCOMP_FD, STATUS_FD, bwrap_argv, resource_limits
 from edgeevo.sandbox.judging import Seen, judge
 from edgeevo.sandbox.namespace import FILTER
 from edgeevo.sandbox.watch import children, measure
@@ -29,6 +32,10 @@ _EXIT = re.compile(rb'"exit-code"\s*:\s*(\d+)')
 _SIGNALS_TO_RESET = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them; a command must not
 
 
+def _may_be_there(box: OpenBox, cwd: str | bytes) -> bool:
+    return os.fsencode(cwd).startswith(b"/usr") or reachable_directory(box, cwd)
+
+
 class RunningCommand:
     """Drive it by `on_ready(fd)` for its descriptors and `tick(now)`; when `finished`, take `result()`."""
 
@@ -38,9 +45,13 @@ class RunningCommand:
         self._wall_seconds = wall_seconds
         self._command = text.encode("utf-8", "replace").replace(b"\0", b"")
         self._full_before = box.full()
-        self._start(box.view.cwd if reachable_directory(box, box.view.cwd) or box.view.cwd.startswith("/usr") else "/")
+        self._carries = box.template is not None and box.template.state.carries and not self._read_only
+        if self._carries:
+            self._command = PRELUDE.encode() + self._command
+        wanted = [box.view.cwd, "/"] if box.carried is None else [box.carried.cwd, box.view.cwd, "/"]
+        self._start(next(cwd for cwd in wanted if cwd == "/" or _may_be_there(box, cwd)))
 
-    def _start(self, cwd: str) -> None:
+    def _start(self, cwd: str | bytes) -> None:
         self.stdout, self.stderr, self._status_text = bytearray(), bytearray(), bytearray()
         self.hit: LimitHit | None = None
         self.truncated = self._killed = False
@@ -53,34 +64,35 @@ class RunningCommand:
         self.started = time.monotonic()
         self.deadline = self.started + self._wall_seconds
         self._next_poll = self.started + POLL_SECONDS
-        view = self.box.view
-        if cwd != view.cwd:
-            view = type(view)(**{name: getattr(view, name) for name in view.__struct_fields__} | {"cwd": cwd})
+        view = msgspec.structs.replace(self.box.view, cwd=cwd)
+        if self.box.carried is not None:
+            view = msgspec.structs.replace(view, environment=self.box.carried.environment)
         argv = bwrap_argv(view, self._command, read_only=self._read_only)
         out, out_child = os.pipe()
         err, err_child = os.pipe()
         status, status_child = os.pipe()
         block_child, self._block = os.pipe()
+        carry, carry_child = os.pipe() if self._carries else (-1, -1)
         null, program = os.open("/dev/null", os.O_RDONLY), os.open(FILTER, os.O_RDONLY)
+        inherited = [(null, 0), (out_child, 1), (err_child, 2), (program, SECCOMP_FD), (status_child, STATUS_FD), (block_child, BLOCK_FD)]
+        inherited += [(carry_child, CARRY_FD)] if self._carries else []
         # All of these are above the targets: the runner keeps the low numbers occupied.
-        actions = [
-            (os.POSIX_SPAWN_DUP2, source, target)
-            for source, target in (
-                (null, 0), (out_child, 1), (err_child, 2), (program, SECCOMP_FD), (status_child, STATUS_FD), (block_child, BLOCK_FD)
-            )
-        ]  # fmt: skip
+        actions = [(os.POSIX_SPAWN_DUP2, source, target) for source, target in inherited]
         try:
             self._pid = os.posix_spawn(argv[0], argv, {}, file_actions=actions, setsigdef=_SIGNALS_TO_RESET)
         except OSError as error:
-            for fd in (out, err, status, self._block):
+            for fd in (out, err, status, self._block, *([carry] if self._carries else [])):
                 os.close(fd)
             raise SandboxError(f"bubblewrap can't be started: {error}", hint="install the package bubblewrap") from error
         finally:
-            for fd in (null, program, out_child, err_child, status_child, block_child):
+            for fd, _ in inherited:
                 os.close(fd)
         self._outer_gone = os.pidfd_open(self._pid)
+        self._carried_text = bytearray()
         self._pipes = {out: self.stdout, err: self.stderr, status: self._status_text}
-        self._status = status
+        self._status, self._carry = status, carry
+        if self._carries:
+            self._pipes[carry] = self._carried_text
 
     @property
     def descriptors(self) -> list[int]:
@@ -136,6 +148,9 @@ class RunningCommand:
             self._status_text += data
             if not self._child_pid and (found := _CHILD.search(self._status_text)):
                 self._confine_child(int(found.group(1)))
+            return
+        if fd == self._carry:
+            self._carried_text += data[: MAX_CARRIED_BYTES + 1 - len(self._carried_text)]
             return
         room = self.box.limits.output_bytes - len(self.stdout) - len(self.stderr)
         self._pipes[fd].extend(data[:room])
@@ -231,6 +246,8 @@ class RunningCommand:
                 + self.stderr[:SETUP_ERROR_BYTES].decode("utf-8", "backslashreplace").strip(),
                 hint="run `edgeevo doctor`",
             )
+        if self._carries and self.hit is None:
+            self.box.carried = parse(bytes(self._carried_text)) or self.box.carried
         return CommandResult(
             command=self.text,
             exit_code=exit_code,
