@@ -125,8 +125,11 @@ def _huge(rng: Random) -> str:
     return rng.choice(("x", "$x", "'", "(", "\n", ";", "a=b ", "{1..9}", "é", "${x}")) * rng.choice((9_000, 60_000, 130_000))
 
 
-def _tree(rng: Random) -> str:
-    """Python that makes, links, forbids, moves and removes at random; what the kernel refuses is skipped."""
+def tree(rng: Random, *, whiteouts: bool = True) -> str:
+    """Python that makes, links, forbids, moves and removes at random; what the kernel refuses is skipped.
+
+    Without `whiteouts` (devices 0:0, which a copy lets anybody make and an overlay refuses) both tiers do the same.
+    """
 
     def path() -> bytes:
         return b"/".join([rng.choice(_PLACES), *rng.choices(_NAMES, k=rng.choice((0, 1, 1, 1, 2, 3)))])
@@ -137,7 +140,7 @@ def _tree(rng: Random) -> str:
         "sparse": lambda: f"os.truncate({path()!r},{rng.choice((0, 1, 70_000, 1 << 20))})",
         "link": lambda: f"os.symlink({rng.choice(_TARGETS)!r},{path()!r})",
         "name": lambda: f"os.link({path()!r},{path()!r},follow_symlinks=False)",
-        "special": lambda: f"os.mknod({path()!r},{rng.choice((0o10644, 0o140644, 0o20644, 0o100000))})",
+        "special": lambda: f"os.mknod({path()!r},{rng.choice((0o10644, 0o140644, 0o20644, 0o100000))},{0 if whiteouts else 0x103})",
         "mode": lambda: f"os.chmod({path()!r},{rng.choice((0, 0o111, 0o400, 0o644, 0o755, 0o1777, 0o4755, 0o7777))})",
         "move": lambda: f"os.rename({path()!r},{path()!r})",
         "remove": lambda: f"r({path()!r})",
@@ -157,7 +160,7 @@ _MAKERS: dict[str, Callable[[Random], str]] = {
     "quotes": _quotes,
     "fragments": _fragments,
     "huge": _huge,
-    "tree": _tree,
+    "tree": tree,
 }
 
 
