@@ -15,7 +15,7 @@ from edgeevo.sandbox.abuse.fuzz import FUZZ_LIMITS, sample, strange, tree
 from edgeevo.sandbox.judging import Seen, judge
 
 pytestmark = pytest.mark.sandbox
-DRAWS, TREES = 60, 30
+FIRST_DRAW, DRAWS, TREES = 1_000_000, 60, 30
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,8 @@ def copying(host):
 def test_nothing_that_dice_say_gets_out(sandbox, host, block):
     """Drawn commands come back in time as results, leave nothing, tell nothing and change nothing."""
     attacker = Attacker(sandbox, host)
-    for seed in range(block * DRAWS // 6, (block + 1) * DRAWS // 6):
-        drawn = sample(1_000_000 + seed)
+    for number in range(block * DRAWS // 6, (block + 1) * DRAWS // 6):
+        drawn = sample(FIRST_DRAW + number)
         result, changes, escapes = attacker.run(host.dress(drawn.command, sandbox.runner_pid), FUZZ_LIMITS)
         assert isinstance(result, CommandResult) and escapes + strange(changes) == [], drawn
 
