@@ -132,7 +132,10 @@ class LimitHit(enum.StrEnum):
 
 
 class CommandResult(Value):
-    """One command as the runner saw it. `exit_code` is the shell's (128+n after signal n); outputs are cut at `output_bytes`."""
+    """One command as the runner saw it. `exit_code` is the shell's (128+n after signal n); outputs are cut at `output_bytes`.
+
+    `shell_ended` says that the persistent shell in which it ran is gone, by `exit`, a kill or a limit.
+    """
 
     command: str
     exit_code: int
@@ -141,6 +144,7 @@ class CommandResult(Value):
     truncated: bool = False
     limit_hit: LimitHit | None = None
     seconds: float = 0.0
+    shell_ended: bool = False
 
 
 # --- tasks ------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -45,6 +46,12 @@ class RunnerBox:
         assert isinstance(reply, m.Ran)
         return reply.result
 
+    def shell(self) -> RunnerShell:
+        """Start a shell that stays, for tasks that need jobs. No verdict may rest on what ran in it; see RunnerShell."""
+        reply = self._call(m.OpenShell(box=self._handle))
+        assert isinstance(reply, m.Opened)
+        return RunnerShell(self._call, reply.box, self._limits)
+
     def changes(self) -> Changes:
         """What differs now from the initial state, within bounds (`complete` is False where one was hit); removed paths are None."""
         reply = self._call(m.Harvest(box=self._handle))
@@ -72,6 +79,40 @@ class RunnerBox:
         if self.closed:
             raise SandboxError("the box is closed", hint="open a new one")
         return self._connection.call(body)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class RunnerShell:
+    """One shell of a box: directory, variables, functions and jobs stay from command to command, and everything ends with it.
+
+    Limits are those of the box. `changes()` of the box can be read once the shell is closed.
+    """
+
+    def __init__(self, call: Callable[[m.Body], m.Reply], handle: int, limits: Limits) -> None:
+        self._call, self._handle, self._limits = call, handle, limits
+        self._closed = False
+
+    def run(self, command: str, *, wall_seconds: float | None = None) -> CommandResult:
+        """Run one command; returns when its foreground part has ended. `shell_ended` in the result: open another shell to go on.
+
+        Raises SandboxError when the sandbox itself failed, or another thread's command is under way in this shell.
+        """
+        command = command.encode("utf-8", "replace").decode()
+        wall = self._limits.wall_seconds if wall_seconds is None else wall_seconds
+        reply = self._call(m.Tell(shell=self._handle, command=command, wall_seconds=wall))
+        assert isinstance(reply, m.Ran)
+        return reply.result
+
+    def close(self) -> None:
+        """End the shell and its jobs; may be called twice."""
+        if not self._closed:
+            self._closed = True
+            self._call(m.CloseShell(shell=self._handle))
 
     def __enter__(self) -> Self:
         return self

@@ -72,27 +72,34 @@ class RunningCommand:
         err, err_child = os.pipe()
         status, status_child = os.pipe()
         block_child, self._block = os.pipe()
-        carry, carry_child = os.pipe() if self._carries else (-1, -1)
+        self._carry, self._carried_text = -1, bytearray()
+        more = self._open_more()
         null, program = os.open("/dev/null", os.O_RDONLY), os.open(FILTER, os.O_RDONLY)
         inherited = [(null, 0), (out_child, 1), (err_child, 2), (program, SECCOMP_FD), (status_child, STATUS_FD), (block_child, BLOCK_FD)]
-        inherited += [(carry_child, CARRY_FD)] if self._carries else []
+        inherited += more
         # All of these are above the targets: the runner keeps the low numbers occupied.
         actions = [(os.POSIX_SPAWN_DUP2, source, target) for source, target in inherited]
         try:
             self._pid = os.posix_spawn(argv[0], argv, {}, file_actions=actions, setsigdef=_SIGNALS_TO_RESET)
         except OSError as error:
-            for fd in (out, err, status, self._block, *([carry] if self._carries else [])):
+            for fd in (out, err, status, self._block, *([self._carry] if self._carry >= 0 else [])):
                 os.close(fd)
             raise SandboxError(f"bubblewrap can't be started: {error}", hint="install the package bubblewrap") from error
         finally:
             for fd, _ in inherited:
                 os.close(fd)
         self._outer_gone = os.pidfd_open(self._pid)
-        self._carried_text = bytearray()
         self._pipes = {out: self.stdout, err: self.stderr, status: self._status_text}
-        self._status, self._carry = status, carry
-        if self._carries:
-            self._pipes[carry] = self._carried_text
+        self._status = status
+        if self._carry >= 0:
+            self._pipes[self._carry] = self._carried_text
+
+    def _open_more(self) -> list[tuple[int, int]]:
+        """Further descriptors for the child, and where it finds them; ours are kept in attributes."""
+        if not self._carries:
+            return []
+        self._carry, child = os.pipe()
+        return [(child, CARRY_FD)]
 
     @property
     def descriptors(self) -> list[int]:
@@ -225,6 +232,11 @@ class RunningCommand:
         self._start("/")
         return True
 
+    @property
+    def _reported(self) -> re.Match[bytes] | None:
+        """What bubblewrap says of the end of the shell."""
+        return _EXIT.search(self._status_text)
+
     def result(self) -> CommandResult:
         """What came of it; SandboxError when bubblewrap could not set the box up, or something in it could not be killed."""
         seconds = time.monotonic() - self.started
@@ -233,7 +245,7 @@ class RunningCommand:
                 f"processes of a box survived SIGKILL for {KILL_GRACE_SECONDS} s", hint="a device or disk of this machine hangs"
             )
         assert self._exit_status is not None
-        reported = _EXIT.search(self._status_text)
+        reported = self._reported
         if self.hit is not None:
             exit_code = 128 + signal.SIGKILL
         elif reported:

@@ -11,7 +11,7 @@ from edgeevo.domain import Limits
 
 BWRAP = "/usr/bin/bwrap"
 SHELL = ("/usr/bin/bash", "--norc", "--noprofile", "-c")
-SECCOMP_FD, STATUS_FD, BLOCK_FD, CARRY_FD = 3, 4, 5, 6  # where the child finds them
+SECCOMP_FD, STATUS_FD, BLOCK_FD, CARRY_FD, COMMANDS_FD = 3, 4, 5, 6, 7  # where the child finds them
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 MEMLOCK_BYTES, MESSAGE_QUEUE_BYTES, PENDING_SIGNALS = 64 << 10, 64 << 10, 256
 _NAMESPACES = (
