@@ -2,7 +2,8 @@
 
     python benchmarks/fuzz.py [--minutes 10] [--quick] [--json FILE]
 
-After each command: back in time, no process left, no mount left, host unchanged, secret not told, next episode clean, changes well-formed.
+Every third one runs in a shell that stays. After each: back in time, no process left, no mount left, host unchanged, secret not told, next
+episode clean, changes well-formed.
 With `--json` every command is a row beside FILE; the same line again goes on behind the last row until the minutes are full, unless the
 sandbox's sources have changed since: then it begins anew. Ends with 1 when something was found (without `--json`).
 """
@@ -42,12 +43,12 @@ def fuzz(first_seed: int, seconds: float) -> Iterator[dict[str, Any]]:
     """One row per command until the time is used up."""
     ends = time.monotonic() + seconds
     with Host() as host, open_sandbox() as sandbox:
-        attacker = Attacker(sandbox, host)
+        attackers = (Attacker(sandbox, host), Attacker(sandbox, host), Attacker(sandbox, host, in_shells=True))
         runner, kept = sandbox.runner_pid, descriptors(sandbox.runner_pid)
         seed = first_seed
         while time.monotonic() < ends:
             started, drawn = time.monotonic(), sample(seed)
-            result, changes, wrong = attacker.run(host.dress(drawn.command, runner), FUZZ_LIMITS)
+            result, changes, wrong = attackers[seed % len(attackers)].run(host.dress(drawn.command, runner), FUZZ_LIMITS)
             wrong += strange(changes)
             if sandbox.runner_pid != runner:
                 wrong.append("the runner was replaced")

@@ -84,30 +84,9 @@ with Host() as host, open_sandbox() as sandbox:
 """
 
 
-class InShells:
-    """A sandbox whose commands run in shells that stay, each closed when its command is answered."""
-
-    def __init__(self, sandbox):
-        self._sandbox = sandbox
-        self.runner_pid = sandbox.runner_pid
-
-    def open(self, state, limits):
-        box = self._sandbox.open(state, limits)
-        run = box.run
-
-        def in_a_shell(command, **options):
-            if options:  # verdicts are never made in one
-                return run(command, **options)
-            with box.shell() as shell:
-                return shell.run(command)
-
-        box.run = in_a_shell
-        return box
-
-
 def test_every_abuse_is_contained_in_a_shell_that_stays(sandbox, host):
     """The same walls stand around a persistent shell."""
-    attacker = Attacker(InShells(sandbox), host)
+    attacker = Attacker(sandbox, host, in_shells=True)
     found = [attacker.attack(case) for case in CASES if case.applies]
     assert {finding.case: finding.escapes for finding in found if finding.escapes} == {}
 

@@ -19,7 +19,7 @@ from typing import Self
 from edgeevo.domain import Changes, CommandResult, File, Limits, Link, Node, State, Value
 from edgeevo.errors import EdgeevoError, TaskError
 from edgeevo.sandbox.abuse.case import ABUSE_LIMITS, ABUSE_STATE, Case
-from edgeevo.sandbox.client import RunnerSandbox
+from edgeevo.sandbox.client import RunnerBox, RunnerSandbox
 
 LATE_SECONDS, SETTLE_SECONDS = 2.0, 10.0
 SPARE_MOUNTS = 2  # the box that a runner keeps prepared: a tmpfs and an overlay
@@ -116,10 +116,10 @@ class Host:
 
 
 class Attacker:
-    """Tries cases on a sandbox, which must have been opened after the host's bait was laid out."""
+    """Tries cases on a sandbox, which must have been opened after the host's bait was laid out; `in_shells`: in shells that stay."""
 
-    def __init__(self, sandbox: RunnerSandbox, host: Host) -> None:
-        self._sandbox, self._host = sandbox, host
+    def __init__(self, sandbox: RunnerSandbox, host: Host, *, in_shells: bool = False) -> None:
+        self._sandbox, self._host, self._in_shells = sandbox, host, in_shells
         self._clean = self._episode()
 
     def attack(self, case: Case) -> Finding:
@@ -145,7 +145,7 @@ class Attacker:
         try:
             with self._sandbox.open(ABUSE_STATE, limits) as box:
                 started = time.monotonic()
-                result = box.run(command)
+                result = _run_in_a_shell(box, command) if self._in_shells else box.run(command)
                 if (late := time.monotonic() - started - limits.wall_seconds) > LATE_SECONDS:
                     escapes.append(f"came back {late:.1f} s after its time")
                 if not _settled(lambda: not inside(self._sandbox.runner_pid)):
@@ -174,6 +174,11 @@ class Attacker:
                 return box.run(verifier, read_only=True)
         except TaskError as error:  # no state of ours: what the agent left behind is at fault
             return CommandResult(command=verifier, exit_code=1, stderr=str(error).encode())
+
+
+def _run_in_a_shell(box: RunnerBox, command: str) -> CommandResult:
+    with box.shell() as shell:
+        return shell.run(command)
 
 
 def _end_state(changes: Changes) -> State:
