@@ -25,10 +25,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from edgeevo.sandbox import open_sandbox
 from edgeevo.sandbox.abuse import Attacker, Host
 from edgeevo.sandbox.abuse.fuzz import FUZZ_LIMITS, sample, strange
+from edgeevo.sandbox.pool import RECYCLED_AFTER_BOXES
 
 ROOT = Path(__file__).resolve().parents[1]
 MINUTES, QUICK_MINUTES = 10.0, 0.5
 DESCRIPTORS_OF_A_SPARE = 4
+BOXES_PER_COMMAND = 2  # its own, and the next episode
 
 
 def sources() -> str:
@@ -45,13 +47,16 @@ def fuzz(first_seed: int, seconds: float) -> Iterator[dict[str, Any]]:
     with Host() as host, open_sandbox() as sandbox:
         attackers = (Attacker(sandbox, host), Attacker(sandbox, host), Attacker(sandbox, host, in_shells=True))
         runner, kept = sandbox.runner_pid, descriptors(sandbox.runner_pid)
-        seed = first_seed
+        seed, boxes = first_seed, len(attackers)
         while time.monotonic() < ends:
             started, drawn = time.monotonic(), sample(seed)
             result, changes, wrong = attackers[seed % len(attackers)].run(host.dress(drawn.command, runner), FUZZ_LIMITS)
             wrong += strange(changes)
+            boxes += BOXES_PER_COMMAND
             if sandbox.runner_pid != runner:
-                wrong.append("the runner was replaced")
+                if boxes < RECYCLED_AFTER_BOXES:
+                    wrong.append("the runner had to be replaced")
+                boxes = 0
                 runner, kept = sandbox.runner_pid, descriptors(sandbox.runner_pid)
             if descriptors(runner) > kept + DESCRIPTORS_OF_A_SPARE:
                 wrong.append("the runner keeps descriptors")
