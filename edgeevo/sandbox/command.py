@@ -209,11 +209,25 @@ class RunningCommand:
         self.hit, self._killed = reason, True
         self.deadline = time.monotonic() + KILL_GRACE_SECONDS
         if self._exit_status is None:
+            if not self._child_pid:
+                self._take_hold_of_child()
             os.kill(self._pid, signal.SIGKILL)
         if self._child_gone >= 0:
             with contextlib.suppress(ProcessLookupError):  # it has just ended, and we have not been told yet
                 signal.pidfd_send_signal(self._child_gone, signal.SIGKILL)
         self._unblock()
+
+    def _take_hold_of_child(self) -> None:
+        """Killed while bubblewrap is starting: find the box's process 1 ourselves.
+
+        It is tied to its parent only after the parent has told it its user; if that died before, it would wait for ever. The parent is
+        stopped first, so that it makes no child behind our back.
+        """
+        os.kill(self._pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        for child in children(self._pid):
+            with contextlib.suppress(ProcessLookupError):
+                self._child_gone, self._child_pid = os.pidfd_open(child), child
 
     def dispose(self) -> None:
         """Kill and wait, for a box that is closed while its command runs."""

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from benchmarks._service_user import ServiceUser
 from edgeevo.domain import LimitHit
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import open_sandbox
+from edgeevo.sandbox.abuse.trial import inside
 from tests.sandbox.conftest import STATE, TIGHT, descendants, needs_root, settled
 
 pytestmark = pytest.mark.sandbox
@@ -67,6 +69,7 @@ def test_the_death_of_the_caller_ends_the_runner(thread):
 import threading, time
 from edgeevo.domain import State
 from edgeevo.sandbox import open_sandbox
+from edgeevo.sandbox.abuse.trial import inside
 made = []
 def make(): made.append(open_sandbox())
 if {thread}:
@@ -179,3 +182,20 @@ def test_a_runner_that_is_interrupted_mid_answer_stays_usable(sandbox):
     box.close()
     with sandbox.open(STATE) as other:
         assert other.run("echo next").stdout == b"next\n"
+
+
+def test_a_box_that_is_closed_while_its_command_starts_leaves_no_process(sandbox):
+    """At whatever moment of its start bubblewrap is killed, the process that it has just made goes with it."""
+    with sandbox.open(STATE) as box:
+        for number in range(40):
+            shell = box.shell()
+            time.sleep(number / 10_000)  # up to 4 ms: a start takes about as long
+            shell.close()
+    assert settled(lambda: not inside(sandbox.runner_pid))
+
+
+def test_a_command_with_no_time_at_all_leaves_no_process(sandbox):
+    """A wall clock that runs out during the start is a result like any other."""
+    with sandbox.open(STATE) as box:
+        hits = {box.run("sleep 60", wall_seconds=number / 5000).limit_hit for number in range(1, 30)}
+    assert hits == {LimitHit.WALL} and settled(lambda: not inside(sandbox.runner_pid))
