@@ -15,6 +15,7 @@ from pathlib import Path
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import messages as m
 from edgeevo.sandbox.layers import Tier
+from edgeevo.sandbox.leftovers import kill_below, own_namespace
 
 START_SECONDS = 20.0
 STDERR_TAIL_BYTES = 2000
@@ -32,6 +33,7 @@ class Connection:
         self._reading = False
         self._last_number = 0
         self._dead = False
+        self._namespace = -1
         self._send_lock = threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         self._socket, theirs = socket.socketpair()
@@ -72,6 +74,7 @@ class Connection:
             raise
         assert isinstance(ready, m.Ready)
         self.abilities = ready.abilities
+        self._namespace = own_namespace(self._process.pid)
         self._socket.settimeout(None)
 
     @property
@@ -152,6 +155,7 @@ class Connection:
             self._errors.seek(max(0, size - STDERR_TAIL_BYTES))
             tail = self._errors.read().decode("utf-8", "backslashreplace").strip()
         status = self._process.poll()
+        self._sweep()
         return SandboxError(
             f"the sandbox runner {'does not answer' if status is None else f'ended with status {status}'}: {tail or 'no message'}",
             hint="its boxes are gone; open new ones. `edgeevo doctor` checks this machine",
@@ -169,3 +173,12 @@ class Connection:
             self._process.kill()
             self._process.wait()
         self._errors.close()
+        self._sweep()
+        if self._namespace >= 0:
+            os.close(self._namespace)
+            self._namespace = -1
+
+    def _sweep(self) -> None:
+        """Once the runner is gone: a bubblewrap that was starting at that moment may have left the process that it had just made."""
+        if self._namespace >= 0 and self._process.poll() is not None:
+            kill_below(self._namespace)

@@ -17,6 +17,7 @@ from edgeevo.domain import LimitHit
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import open_sandbox
 from edgeevo.sandbox.abuse.trial import inside
+from edgeevo.sandbox.leftovers import kill_below, own_namespace, processes_below
 from tests.sandbox.conftest import STATE, TIGHT, descendants, needs_root, settled
 
 pytestmark = pytest.mark.sandbox
@@ -70,6 +71,7 @@ import threading, time
 from edgeevo.domain import State
 from edgeevo.sandbox import open_sandbox
 from edgeevo.sandbox.abuse.trial import inside
+from edgeevo.sandbox.leftovers import kill_below, own_namespace, processes_below
 made = []
 def make(): made.append(open_sandbox())
 if {thread}:
@@ -199,3 +201,36 @@ def test_a_command_with_no_time_at_all_leaves_no_process(sandbox):
     with sandbox.open(STATE) as box:
         hits = {box.run("sleep 60", wall_seconds=number / 5000).limit_hit for number in range(1, 30)}
     assert hits == {LimitHit.WALL} and settled(lambda: not inside(sandbox.runner_pid))
+
+
+def ends_with_an_error(box):
+    with pytest.raises(SandboxError):
+        box.run("sleep 60")
+
+
+def test_a_runner_that_dies_while_commands_start_leaves_no_process():
+    """What bubblewrap had just made when everything above it was killed is swept away by the caller."""
+    for number in range(12):
+        sandbox = open_sandbox()
+        namespace = own_namespace(sandbox.runner_pid)
+        boxes = [sandbox.open(STATE) for _ in range(4)]
+        threads = [threading.Thread(target=ends_with_an_error, args=(box,)) for box in boxes]
+        for thread in threads:
+            thread.start()
+        time.sleep(number / 2000)
+        os.kill(sandbox.runner_pid, signal.SIGKILL)
+        for thread in threads:
+            thread.join(20)
+        sandbox.close()
+        assert settled(lambda: not processes_below(namespace))  # noqa: B023 - called at once
+        os.close(namespace)
+
+
+def test_no_namespace_that_we_live_in_is_ever_swept(monkeypatch):
+    """A process that shares our namespace gives none, and ours, given by mistake, is left alone."""
+    killed = []
+    monkeypatch.setattr(os, "kill", lambda pid, _: killed.append(pid))  # if it were wrong, this machine would be gone
+    assert own_namespace(os.getpid()) == -1
+    with Path("/proc/self/ns/user").open() as ours:
+        kill_below(ours.fileno())
+    assert killed == []

@@ -6,7 +6,6 @@ A process counts as left when its user namespace lies below the runner's, whoeve
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import secrets
 import shutil
@@ -20,10 +19,10 @@ from edgeevo.domain import Changes, CommandResult, File, Limits, Link, Node, Sta
 from edgeevo.errors import EdgeevoError, TaskError
 from edgeevo.sandbox.abuse.case import ABUSE_LIMITS, ABUSE_STATE, Case
 from edgeevo.sandbox.client import RunnerBox, RunnerSandbox
+from edgeevo.sandbox.leftovers import processes_below
 
 LATE_SECONDS, SETTLE_SECONDS = 2.0, 10.0
 SPARE_MOUNTS = 2  # the box that a runner keeps prepared: a tmpfs and an overlay
-_NS_GET_PARENT = 0xB702
 _SETTINGS = (
     *("kernel/core_pattern", "kernel/hostname", "user/max_user_namespaces", "kernel/modprobe", "vm/overcommit_memory"),
     *("kernel/shmmax", "kernel/msgmax", "kernel/sem", "kernel/pid_max", "fs/mqueue/queues_max"),
@@ -195,39 +194,15 @@ def _end_state(changes: Changes) -> State:
 
 
 def inside(runner_pid: int) -> list[int]:
-    """Processes in user namespaces below the runner's own, whoever is their parent by now: what is left of boxes."""
+    """What is left of boxes of a runner: processes in namespaces below its own; none when the runner is gone."""
     try:
-        above = os.stat(f"/proc/{runner_pid}/ns/user").st_ino
+        namespace = os.open(f"/proc/{runner_pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return []  # the runner is gone, and with it its boxes
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit() and int(name) != runner_pid:
-            with contextlib.suppress(OSError):  # it has ended, or belongs to somebody else
-                if above in _ancestors(f"/proc/{name}/ns/user") and _alive(name):
-                    found.append(int(name))
-    return found
-
-
-def _alive(pid: str) -> bool:
-    """Whether a process is more than an entry that nobody has collected yet."""
-    with open(f"/proc/{pid}/stat", "rb") as file:
-        return file.read().rpartition(b")")[2].split()[0] not in b"ZX"
-
-
-def _ancestors(path: str) -> list[int]:
-    """Inode numbers of a user namespace and of those above it that we may see."""
-    fd, seen = os.open(path, os.O_RDONLY | os.O_CLOEXEC), []
+        return []
     try:
-        while True:
-            seen.append(os.fstat(fd).st_ino)
-            parent = fcntl.ioctl(fd, _NS_GET_PARENT)
-            os.close(fd)
-            fd = parent
-    except OSError:  # our own is the last one that may be asked for
-        return seen
+        return [pid for pid in processes_below(namespace) if pid != runner_pid]
     finally:
-        os.close(fd)
+        os.close(namespace)
 
 
 def boxes_mounted(runner_pid: int) -> int:
