@@ -67,12 +67,23 @@ Tree = Mapping[str, Node]  # absolute normalised path -> node; parent directorie
 
 
 class State(Value):
-    """Where an episode starts: files at absolute paths, a working directory, a home, and tools that this box lacks."""
+    """Where an episode starts, and what its box is like.
+
+    Files at absolute paths, a working directory, a home; tools that this box lacks and places in which nothing can be changed; its name,
+    time zone and locale; `variables` that every command finds exported. With `carries` the working directory and the exported variables
+    of one command are those of the next, as in a shell that stays.
+    """
 
     nodes: dict[str, Node]
     cwd: str
     home: str = "/home/user"
     absent_tools: tuple[str, ...] = ()
+    read_only: tuple[str, ...] = ()
+    hostname: str = "box"
+    time_zone: str = "UTC"
+    locale: str = "C.UTF-8"
+    variables: dict[str, str] = msgspec.field(default_factory=dict)
+    carries: bool = False
 
 
 class Changes(Value):
@@ -117,10 +128,14 @@ class LimitHit(enum.StrEnum):
     INODES = "inodes"
     FILE_SIZE = "file_size"
     PROCESSES = "processes"
+    OPEN_FILES = "open_files"
 
 
 class CommandResult(Value):
-    """One command as the runner saw it. `exit_code` is the shell's (128+n after signal n); outputs are cut at `output_bytes`."""
+    """One command as the runner saw it. `exit_code` is the shell's (128+n after signal n); outputs are cut at `output_bytes`.
+
+    `shell_ended` says that the persistent shell in which it ran is gone, by `exit`, a kill or a limit.
+    """
 
     command: str
     exit_code: int
@@ -129,6 +144,7 @@ class CommandResult(Value):
     truncated: bool = False
     limit_hit: LimitHit | None = None
     seconds: float = 0.0
+    shell_ended: bool = False
 
 
 # --- tasks ------------------------------------------------------------------------------------------------------------

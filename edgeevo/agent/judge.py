@@ -102,7 +102,7 @@ def _violation(clause: Clause, task: Task, nodes: Mapping[str, Node], stdout: by
             if not isinstance(nodes.get(path), File):
                 return f"{path} is not a file"
             try:
-                result = rerun(State(nodes=_makeable(nodes), cwd=cwd, home=task.initial.home), command)
+                result = rerun(State(nodes=_rerunnable(nodes, task.initial.nodes), cwd=cwd, home=task.initial.home), command)
             except TaskError as error:  # no state of ours, so what the agent left behind is at fault
                 return f"{path} can't be read again: {error}"
             found = _text(result.stdout)
@@ -110,9 +110,19 @@ def _violation(clause: Clause, task: Task, nodes: Mapping[str, Node], stdout: by
             return "" if good else f"{path} does not hold what it should"
 
 
-def _makeable(nodes: Mapping[str, Node]) -> dict[str, Node]:
-    """The nodes without fifos, sockets and the like, which changes give as links to nothing: they can't be laid out again."""
-    return {path: node for path, node in nodes.items() if not isinstance(node, Link) or node.target}
+def _rerunnable(nodes: Mapping[str, Node], initial: Mapping[str, Node]) -> dict[str, Node]:
+    """The nodes over which something of ours is run again.
+
+    /etc is as the task had it: a library preloaded there, a loader's cache or an alternative of a tool would answer in our command's place.
+    Fifos, sockets and the like, which changes give as links to nothing, can't be laid out again.
+    """
+    makeable = {path: node for path, node in nodes.items() if not isinstance(node, Link) or node.target}
+    ours = {path: node for path, node in initial.items() if _is_configuration(path)}
+    return {path: node for path, node in makeable.items() if not _is_configuration(path)} | ours
+
+
+def _is_configuration(path: str) -> bool:
+    return f"{path}/".startswith("/etc/")
 
 
 def _present(path: str, found: Node | None, expected: Node, mode: int | None) -> str:

@@ -82,16 +82,51 @@ def check(settings: Settings) -> None:
 
 
 @click.command()
+@click.option("--full", is_flag=True, help="Also try every hostile command that ships, and say what contained it (a minute).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
-def doctor(settings: Settings) -> int:
+def doctor(settings: Settings, *, full: bool, as_json: bool) -> int:
     """Look at configuration, sandbox, model, database and daemon; say what is wrong and the cure. Exits with 1 when something is."""
-    problems = 0
+    checks: list[dict[str, Any]] = []
     for name, fact, cure in examine(settings):
-        click.echo(f"{'wrong' if cure is not None else 'right'}  {name}: {clean(fact)}")
-        if cure:
-            click.echo(f"       cure: {clean(cure)}")
-        problems += cure is not None
-    return 1 if problems else 0
+        checks.append({"name": name, "right": cure is None, "fact": fact, "cure": cure or ""})
+        if not as_json:
+            click.echo(f"{'wrong' if cure is not None else 'right'}  {name}: {clean(fact)}")
+            if cure:
+                click.echo(f"       cure: {clean(cure)}")
+    abuse: list[dict[str, Any]] = []
+    for found in _attacks() if full else ():
+        abuse.append({"case": found.case, "kind": found.kind, "by": found.by, "escapes": list(found.escapes)})
+        if not as_json:
+            how = f"contained by {found.by}" if not found.escapes else "ESCAPED: " + clean("; ".join(found.escapes))
+            click.echo(f"{'wrong' if found.escapes else 'right'}  {found.kind}: {found.case}: {how}")
+    escapes = sum(bool(found["escapes"]) for found in abuse)
+    if as_json:
+        click.echo(msgspec.json.encode({"checks": checks, "abuse": abuse, "escapes": escapes if full else None}).decode())
+    elif full:
+        click.echo(f"{len(abuse)} hostile commands, {escapes} escapes")
+        if escapes:
+            click.echo(
+                "       cure: run no agent on this machine, and report this as a fault of edgeevo, with `edgeevo doctor --full --json`"
+            )
+    return 1 if escapes or not all(check["right"] for check in checks) else 0
+
+
+def _attacks() -> Iterator[Any]:
+    """What came of each hostile case that this machine can try; nothing where there is no sandbox, which is told above."""
+    from edgeevo.sandbox import open_sandbox
+    from edgeevo.sandbox.abuse import CASES, Attacker, Host
+
+    with Host() as host:
+        try:
+            sandbox = open_sandbox()
+        except EdgeevoError:
+            return
+        with sandbox:
+            attacker = Attacker(sandbox, host)
+            for case in CASES:
+                if case.applies:
+                    yield attacker.attack(case)
 
 
 def examine(settings: Settings) -> Iterator[tuple[str, str, str | None]]:

@@ -60,9 +60,10 @@ class Sandbox(Protocol):
         ...
 
 
-def open_sandbox(*, tier: Tier | None = None) -> RunnerSandbox:
+def open_sandbox(*, tier: Tier | None = None, workers: int | None = 1) -> RunnerSandbox:
     """Start the sandbox of this machine; SandboxError with a hint when bubblewrap or user namespaces can't be had.
 
+    `workers` is the number of runners, all started now; None: as many as fit the machine. One serves many boxes at once.
     `tier` forces how boxes get their writable trees, for tests: "overlay" fails where there is none, "copy" uses no overlay at all.
     """
-    return RunnerSandbox(tier=tier)
+    return RunnerSandbox(tier=tier, workers=workers)

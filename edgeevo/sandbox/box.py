@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from edgeevo.domain import Changes, LimitHit, Limits
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import kernel
-from edgeevo.sandbox.confine import View
+from edgeevo.sandbox.carrying import Carried
+from edgeevo.sandbox.confine import View, environment
 from edgeevo.sandbox.layers import CopiedLayer, Layer, OverlayLayer, Tier
 from edgeevo.sandbox.laying import lay_changes
 from edgeevo.sandbox.namespace import BOXES, CACHE_BYTES, CACHE_INODES, DIRECTORY, ROOT_LINKS, SKELETON
@@ -34,6 +35,7 @@ class OpenBox:
         self.opens: Opens | None = None
         self.read_only = False
         self.running = 0
+        self.carried: Carried | None = None  # from the command before, where the state wants that
         self.view = View(root="", shared_memory="")
         os.mkdir(self.base)
         room = (0, 0) if tier == "overlay" else (limits.disk_bytes + CACHE_BYTES, CACHE_INODES)  # for the copy, until it is there
@@ -50,6 +52,16 @@ class OpenBox:
             layer = CopiedLayer(self.base, name, lowers, prefix, what=what, max_bytes=max_bytes)
         self.layers.append(layer)
         return layer
+
+    def forbid_changes(self, path: str) -> None:
+        """Make a place below the first layer read-only for every command; only before anything of an agent's has run.
+
+        The mount belongs to the file or directory and not to its name: moving a parent takes it along, and replacing it is refused.
+        """
+        target = self.layers[0].merged + path
+        kernel.mount(target, target, None, kernel.MS_BIND)
+        flags = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV
+        kernel.mount(target, target, None, flags)
 
     def settle_quota(self) -> None:
         """Once the layers are there: leave as much free as the limits say, because the quota counts what the episode writes."""
@@ -87,14 +99,18 @@ def open_state_box(handle: int, limits: Limits, tier: Tier, template: Template) 
     with _undone_on_failure(box):
         layer = box.add_layer("root", template.layers, "", what="the initial state", max_bytes=CACHE_BYTES)
         box.settle_quota()
+        state = template.state
+        for path in state.read_only:
+            box.forbid_changes(path)
         box.view = View(
             root=layer.merged,
             shared_memory=f"{box.base}/shm",
             usr=template.usr or "/usr",
             usr_binds=template.usr_binds,
             system_directories=system_directories(),
-            cwd=template.state.cwd,
-            home=template.state.home,
+            cwd=state.cwd,
+            hostname=state.hostname,
+            environment=environment(state.home, time_zone=state.time_zone, locale=state.locale, variables=state.variables),
         )
     box.template = template
     template.users += 1
@@ -140,7 +156,7 @@ def _undone_on_failure(box: OpenBox) -> Iterator[None]:
         raise
 
 
-def reachable_directory(box: OpenBox, path: str) -> bool:
+def reachable_directory(box: OpenBox, path: str | bytes) -> bool:
     """Whether `path` is a directory inside the box's root at this moment (links are followed as the box would, never out of it)."""
     root = os.open(box.view.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

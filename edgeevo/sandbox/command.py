@@ -10,10 +10,14 @@ import select
 import signal
 import time
 
+import msgspec
+
 from edgeevo.domain import CommandResult, LimitHit
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox.box import OpenBox, reachable_directory
-from edgeevo.sandbox.confine import BLOCK_FD, SECCOMP_FD, STATUS_FD, bwrap_argv, resource_limits
+from edgeevo.sandbox.carrying import MAX_CARRIED_BYTES, PRELUDE, parse
+from edgeevo.sandbox.confine import BLOCK_FD, CARRY_FD, SECCOMP_FD, STATUS_FD, bwrap_argv, resource_limits
+from edgeevo.sandbox.judging import Seen, judge
 from edgeevo.sandbox.namespace import FILTER
 from edgeevo.sandbox.watch import children, measure
 
@@ -28,6 +32,10 @@ _EXIT = re.compile(rb'"exit-code"\s*:\s*(\d+)')
 _SIGNALS_TO_RESET = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them; a command must not
 
 
+def _may_be_there(box: OpenBox, cwd: str | bytes) -> bool:
+    return os.fsencode(cwd).startswith(b"/usr") or reachable_directory(box, cwd)
+
+
 class RunningCommand:
     """Drive it by `on_ready(fd)` for its descriptors and `tick(now)`; when `finished`, take `result()`."""
 
@@ -37,48 +45,61 @@ class RunningCommand:
         self._wall_seconds = wall_seconds
         self._command = text.encode("utf-8", "replace").replace(b"\0", b"")
         self._full_before = box.full()
-        self._start(box.view.cwd if reachable_directory(box, box.view.cwd) or box.view.cwd.startswith("/usr") else "/")
+        self._carries = box.template is not None and box.template.state.carries and not self._read_only
+        if self._carries:
+            self._command = PRELUDE.encode() + self._command
+        wanted = [box.view.cwd, "/"] if box.carried is None else [box.carried.cwd, box.view.cwd, "/"]
+        self._start(next(cwd for cwd in wanted if cwd == "/" or _may_be_there(box, cwd)))
 
-    def _start(self, cwd: str) -> None:
+    def _start(self, cwd: str | bytes) -> None:
         self.stdout, self.stderr, self._status_text = bytearray(), bytearray(), bytearray()
         self.hit: LimitHit | None = None
         self.truncated = self._killed = False
         self._child_pid = 0
         self._child_gone = -1
         self._exit_status: int | None = None
-        self._cpu_seconds = 0.0
+        self._cpu_seconds, self._open_files = 0.0, 0
+        self._full_meanwhile: LimitHit | None = None
         self._stuck = False
         self.started = time.monotonic()
         self.deadline = self.started + self._wall_seconds
         self._next_poll = self.started + POLL_SECONDS
-        view = self.box.view
-        if cwd != view.cwd:
-            view = type(view)(**{name: getattr(view, name) for name in view.__struct_fields__} | {"cwd": cwd})
+        view = msgspec.structs.replace(self.box.view, cwd=cwd)
+        if self.box.carried is not None:
+            view = msgspec.structs.replace(view, environment=self.box.carried.environment)
         argv = bwrap_argv(view, self._command, read_only=self._read_only)
         out, out_child = os.pipe()
         err, err_child = os.pipe()
         status, status_child = os.pipe()
         block_child, self._block = os.pipe()
+        self._carry, self._carried_text = -1, bytearray()
+        more = self._open_more()
         null, program = os.open("/dev/null", os.O_RDONLY), os.open(FILTER, os.O_RDONLY)
+        inherited = [(null, 0), (out_child, 1), (err_child, 2), (program, SECCOMP_FD), (status_child, STATUS_FD), (block_child, BLOCK_FD)]
+        inherited += more
         # All of these are above the targets: the runner keeps the low numbers occupied.
-        actions = [
-            (os.POSIX_SPAWN_DUP2, source, target)
-            for source, target in (
-                (null, 0), (out_child, 1), (err_child, 2), (program, SECCOMP_FD), (status_child, STATUS_FD), (block_child, BLOCK_FD)
-            )
-        ]  # fmt: skip
+        actions = [(os.POSIX_SPAWN_DUP2, source, target) for source, target in inherited]
         try:
             self._pid = os.posix_spawn(argv[0], argv, {}, file_actions=actions, setsigdef=_SIGNALS_TO_RESET)
         except OSError as error:
-            for fd in (out, err, status, self._block):
+            for fd in (out, err, status, self._block, *([self._carry] if self._carry >= 0 else [])):
                 os.close(fd)
             raise SandboxError(f"bubblewrap can't be started: {error}", hint="install the package bubblewrap") from error
         finally:
-            for fd in (null, program, out_child, err_child, status_child, block_child):
+            for fd, _ in inherited:
                 os.close(fd)
         self._outer_gone = os.pidfd_open(self._pid)
         self._pipes = {out: self.stdout, err: self.stderr, status: self._status_text}
         self._status = status
+        if self._carry >= 0:
+            self._pipes[self._carry] = self._carried_text
+
+    def _open_more(self) -> list[tuple[int, int]]:
+        """Further descriptors for the child, and where it finds them; ours are kept in attributes."""
+        if not self._carries:
+            return []
+        self._carry, child = os.pipe()
+        return [(child, CARRY_FD)]
 
     @property
     def descriptors(self) -> list[int]:
@@ -135,6 +156,9 @@ class RunningCommand:
             if not self._child_pid and (found := _CHILD.search(self._status_text)):
                 self._confine_child(int(found.group(1)))
             return
+        if fd == self._carry:
+            self._carried_text += data[: MAX_CARRIED_BYTES + 1 - len(self._carried_text)]
+            return
         room = self.box.limits.output_bytes - len(self.stdout) - len(self.stderr)
         self._pipes[fd].extend(data[:room])
         if len(data) > room:
@@ -171,6 +195,8 @@ class RunningCommand:
         limits = self.box.limits
         usage = measure(self._child_pid, limits.processes, limits.memory_bytes)
         self._cpu_seconds = max(self._cpu_seconds, usage.cpu_seconds)
+        self._open_files = max(self._open_files, usage.open_files)
+        self._full_meanwhile = self._full_meanwhile or self.box.full()
         if usage.memory_bytes > limits.memory_bytes:
             self.kill(LimitHit.MEMORY)
         if usage.tasks > limits.processes:
@@ -183,11 +209,25 @@ class RunningCommand:
         self.hit, self._killed = reason, True
         self.deadline = time.monotonic() + KILL_GRACE_SECONDS
         if self._exit_status is None:
+            if not self._child_pid:
+                self._take_hold_of_child()
             os.kill(self._pid, signal.SIGKILL)
         if self._child_gone >= 0:
             with contextlib.suppress(ProcessLookupError):  # it has just ended, and we have not been told yet
                 signal.pidfd_send_signal(self._child_gone, signal.SIGKILL)
         self._unblock()
+
+    def _take_hold_of_child(self) -> None:
+        """Killed while bubblewrap is starting: find the box's process 1 ourselves.
+
+        It is tied to its parent only after the parent has told it its user; if that died before, it would wait for ever. The parent is
+        stopped first, so that it makes no child behind our back.
+        """
+        os.kill(self._pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        for child in children(self._pid):
+            with contextlib.suppress(ProcessLookupError):
+                self._child_gone, self._child_pid = os.pidfd_open(child), child
 
     def dispose(self) -> None:
         """Kill and wait, for a box that is closed while its command runs."""
@@ -206,6 +246,11 @@ class RunningCommand:
         self._start("/")
         return True
 
+    @property
+    def _reported(self) -> re.Match[bytes] | None:
+        """What bubblewrap says of the end of the shell."""
+        return _EXIT.search(self._status_text)
+
     def result(self) -> CommandResult:
         """What came of it; SandboxError when bubblewrap could not set the box up, or something in it could not be killed."""
         seconds = time.monotonic() - self.started
@@ -214,7 +259,7 @@ class RunningCommand:
                 f"processes of a box survived SIGKILL for {KILL_GRACE_SECONDS} s", hint="a device or disk of this machine hangs"
             )
         assert self._exit_status is not None
-        reported = _EXIT.search(self._status_text)
+        reported = self._reported
         if self.hit is not None:
             exit_code = 128 + signal.SIGKILL
         elif reported:
@@ -227,6 +272,8 @@ class RunningCommand:
                 + self.stderr[:SETUP_ERROR_BYTES].decode("utf-8", "backslashreplace").strip(),
                 hint="run `edgeevo doctor`",
             )
+        if self._carries and self.hit is None:
+            self.box.carried = parse(bytes(self._carried_text)) or self.box.carried
         return CommandResult(
             command=self.text,
             exit_code=exit_code,
@@ -238,11 +285,11 @@ class RunningCommand:
         )
 
     def _judge(self, exit_code: int) -> LimitHit | None:
-        if exit_code == 128 + signal.SIGXCPU or (
-            exit_code == 128 + signal.SIGKILL and self._cpu_seconds > 0.9 * self.box.limits.cpu_seconds
-        ):
-            return LimitHit.CPU
-        if exit_code == 128 + signal.SIGXFSZ:
-            return LimitHit.FILE_SIZE
-        full = self.box.full()
-        return full if full is not None and (exit_code != 0 or self._full_before is None) else None
+        seen = Seen(
+            cpu_seconds=self._cpu_seconds,
+            open_files=self._open_files,
+            full_before=self._full_before,
+            full_meanwhile=self._full_meanwhile,
+            full_after=self.box.full(),
+        )
+        return judge(exit_code, bytes(self.stderr), self.box.limits, seen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -11,12 +11,12 @@ from edgeevo.domain import Limits
 
 BWRAP = "/usr/bin/bwrap"
 SHELL = ("/usr/bin/bash", "--norc", "--noprofile", "-c")
-SECCOMP_FD, STATUS_FD, BLOCK_FD = 3, 4, 5  # where the child finds them
+SECCOMP_FD, STATUS_FD, BLOCK_FD, CARRY_FD, COMMANDS_FD = 3, 4, 5, 6, 7  # where the child finds them
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 MEMLOCK_BYTES, MESSAGE_QUEUE_BYTES, PENDING_SIGNALS = 64 << 10, 64 << 10, 256
 _NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--unshare-cgroup-try", "--disable-userns",
-    "--die-with-parent", "--new-session", "--hostname", "box", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL",
+    "--die-with-parent", "--new-session", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL",
 )  # fmt: skip
 
 
@@ -29,8 +29,9 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     usr_binds: tuple[tuple[str, str], ...] = ()  # (source, place inside) below /usr, always read-only
     binds: tuple[tuple[str, str], ...] = ()  # further (source, place inside), writable unless the command is read-only
     system_directories: tuple[str, ...] = ()  # /bin and friends where they are no links into /usr
-    cwd: str = "/"
-    home: str = "/home/user"
+    cwd: str | bytes = "/"
+    hostname: str = "box"
+    environment: Mapping[str, str] | Mapping[bytes, bytes] = {}  # empty: that of a plain box
 
 
 def bwrap_argv(view: View, command: bytes, *, read_only: bool = False, private_tmp_bytes: int = 16 << 20) -> list[str | bytes]:
@@ -46,24 +47,27 @@ def bwrap_argv(view: View, command: bytes, *, read_only: bool = False, private_t
         argv += ["--size", str(private_tmp_bytes), "--tmpfs", "/tmp"]
     for source, place in view.binds:
         argv += [bind, source, place]
-    argv += ["--chdir", view.cwd, "--clearenv"]
-    for name, value in environment(view.home).items():
+    argv += ["--hostname", view.hostname, "--chdir", view.cwd, "--clearenv"]
+    for name, value in (view.environment or environment()).items():
         argv += ["--setenv", name, value]
     argv += ["--seccomp", str(SECCOMP_FD), "--json-status-fd", str(STATUS_FD), "--block-fd", str(BLOCK_FD), "--"]
     return [*argv, *SHELL, command]
 
 
-def environment(home: str) -> dict[str, str]:
-    """The whole environment of a command."""
+def environment(
+    home: str = "/home/user", *, time_zone: str = "UTC", locale: str = "C.UTF-8", variables: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The whole environment of a command; `variables` come on top and may replace any of it."""
     return {
         "PATH": PATH,
         "HOME": home,
         "USER": "user",
         "LOGNAME": "user",
         "SHELL": "/bin/bash",
-        "LC_ALL": "C.UTF-8",
-        "TZ": "UTC",
+        "LC_ALL": locale,
+        "TZ": time_zone,
         "TERM": "dumb",
+        **(variables or {}),
     }
 
 

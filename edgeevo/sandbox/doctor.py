@@ -112,6 +112,30 @@ _CHECKS = (
         cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
+        name="the memory limit holds and is named",
+        command="python3 -I -S -c 'x = []\nwhile True: x.append(bytearray(1 << 20))'",
+        holds=lambda r, _: r.limit_hit is LimitHit.MEMORY,
+        cure="python3 must be at /usr/bin/python3, and the kernel must offer /proc/PID/smaps_rollup (Linux 4.14)",
+    ),
+    _Check(
+        name="the largest size of a file holds and is named",
+        command="head -c 3M /dev/zero > big; echo done",
+        holds=lambda r, _: r.limit_hit is LimitHit.FILE_SIZE,
+        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
+    ),
+    _Check(
+        name="the number of open files holds and is named",
+        command="for i in $(seq 300); do exec {f}</dev/null || exit; done",
+        holds=lambda r, _: r.limit_hit is LimitHit.OPEN_FILES,
+        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
+    ),
+    _Check(
+        name="nothing outlives its command",
+        command="setsid sleep 60 & echo done",
+        holds=lambda r, _: r.stdout == b"done\n" and r.limit_hit is None,
+        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
+    ),
+    _Check(
         name="a fork bomb is stopped and named",
         command="f() { f | f & }; f; sleep 60",
         holds=lambda r, _: r.limit_hit is LimitHit.PROCESSES,

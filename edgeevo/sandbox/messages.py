@@ -45,6 +45,26 @@ class Run(Value, tag="run"):
     read_only: bool
 
 
+class OpenShell(Value, tag="open_shell"):
+    """Start a shell that stays in a box; commands for it are sent with Tell."""
+
+    box: int
+
+
+class Tell(Value, tag="tell"):
+    """Run one command in a shell, answered as soon as it has ended, whatever jobs it left running."""
+
+    shell: int
+    command: str
+    wall_seconds: float
+
+
+class CloseShell(Value, tag="close_shell"):
+    """End a shell and everything in it, answered when that has ended."""
+
+    shell: int
+
+
 class Harvest(Value, tag="harvest"):
     """Read what differs from the initial state."""
 
@@ -63,7 +83,7 @@ class Close(Value, tag="close"):
     box: int
 
 
-Body = Open | OpenState | OpenDirectory | Run | Harvest | AskOpened | Close
+Body = Open | OpenState | OpenDirectory | Run | OpenShell | Tell | CloseShell | Harvest | AskOpened | Close
 
 
 class Call(Value):

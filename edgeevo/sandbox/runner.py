@@ -23,6 +23,7 @@ from edgeevo.sandbox.harvest import harvest
 from edgeevo.sandbox.layers import Abilities, Tier, find_abilities
 from edgeevo.sandbox.namespace import DIRECTORY, drop_to, enter, watch_parent
 from edgeevo.sandbox.seccomp import build_filter
+from edgeevo.sandbox.shell import RunningShell
 from edgeevo.sandbox.template import Template, Templates
 
 LOW_FDS = 16  # kept occupied, so that descriptors given to children never collide with their targets
@@ -41,6 +42,7 @@ class Runner:
         self._templates = Templates(merges=abilities.merges)
         self._boxes: dict[int, OpenBox] = {}
         self._running: dict[int, tuple[RunningCommand, set[int]]] = {}  # by the number of the call
+        self._ended_shells: dict[int, RunningShell] = {}  # how they ended is told to whoever asks next
         self._last_handle = 0
         self._spare: OpenBox | None = None
         self._spare_wanted: tuple[Template, Limits] | None = None
@@ -91,19 +93,23 @@ class Runner:
     def _perform(self, call: m.Call) -> m.Reply | None:
         """The answer, or None when it comes later."""
         match call.body:
-            case m.Open(state_id=state_id, limits=limits):
-                return self._open_state(state_id, None, limits)
-            case m.OpenState(state_id=state_id, state=state, limits=limits):
-                return self._open_state(state_id, state, limits)
+            case m.Open() | m.OpenState() as wanted:
+                state = wanted.state if isinstance(wanted, m.OpenState) else None
+                return self._open_state(wanted.state_id, state, wanted.limits)
             case m.OpenDirectory(limits=limits, read_only=read_only, changes=changes):
                 handle = self._handle_number()
                 return self._opened(open_directory_box(handle, limits, self._tier, self._place, read_only=read_only, changes=changes))
             case m.Run() as run:
                 return self._run(call.number, run)
+            case m.OpenShell() | m.Tell() | m.CloseShell() as asked:
+                return self._perform_in_shell(call.number, asked)
             case m.Harvest(box=handle):
                 box = self._box(handle)
                 if box.running:
-                    return m.Failed(message="changes can't be read while a command runs in the box", hint="wait for the command")
+                    return m.Failed(
+                        message="changes can't be read while a command or shell runs in the box",
+                        hint="wait for the command, close the shell",
+                    )
                 return m.Harvested(changes=harvest(box.layers))
             case m.AskOpened(box=handle):
                 opens = self._box(handle).opens
@@ -159,6 +165,71 @@ class Runner:
         self._follow(number)
         return None
 
+    def _perform_in_shell(self, number: int, asked: m.OpenShell | m.Tell | m.CloseShell) -> m.Reply | None:
+        match asked:
+            case m.OpenShell(box=handle):
+                return self._open_shell(self._box(handle))
+            case m.Tell():
+                return self._tell(number, asked)
+            case m.CloseShell(shell=handle):
+                return self._close_shell(handle)
+
+    def _open_shell(self, box: OpenBox) -> m.Reply:
+        """Shells are followed like commands, under negative numbers, which no call has."""
+        handle = self._handle_number()
+        self._running[-handle] = (RunningShell(box), set())
+        box.running += 1
+        self._follow(-handle)
+        return m.Opened(box=handle)
+
+    def _shell(self, handle: int) -> RunningShell:
+        shell = self._ended_shells.get(handle) or self._running.get(-handle, (None,))[0]
+        if not isinstance(shell, RunningShell):
+            raise EdgeevoError(f"no shell {handle}", hint="a closed shell can't be used again")
+        return shell
+
+    def _tell(self, number: int, told: m.Tell) -> m.Reply | None:
+        shell = self._shell(told.shell)
+        if shell.asked:
+            return m.Failed(message="a command runs in the shell", hint="wait for it, or open another shell")
+        if len(told.command.encode("utf-8", "replace")) > MAX_COMMAND_BYTES:
+            return m.Ran(result=TOO_LONG)
+        shell.tell(number, told.command, told.wall_seconds)
+        if told.shell in self._ended_shells:
+            self._answer_for(shell)
+        else:
+            self._settle(-told.shell)
+        return None
+
+    def _answer_for(self, shell: RunningShell) -> None:
+        """Answer the call that waits for a shell, if it can be."""
+        try:
+            result = shell.take()
+        except EdgeevoError as error:
+            self._answer(shell.asked, m.Failed(message=str(error), hint=error.hint))
+        else:
+            if result is None:
+                return
+            self._answer(shell.asked, m.Ran(result=result))
+        shell.asked = 0
+
+    def _close_shell(self, handle: int) -> m.Reply:
+        shell = self._shell(handle)
+        self._ended_shells.pop(handle, None)
+        if -handle in self._running:
+            self._end(-handle)
+        if shell.asked:
+            self._answer(shell.asked, m.Failed(message="the shell was closed while a command ran"))
+        return m.Closed()
+
+    def _end(self, number: int) -> None:
+        """Kill what is under way and wait for its end."""
+        command, registered = self._running.pop(number)
+        for fd in registered:
+            self._selector.unregister(fd)
+        command.dispose()
+        command.box.running -= 1
+
     def _follow(self, number: int) -> None:
         """Bring the selector in line with what the command waits on."""
         command, registered = self._running[number]
@@ -177,6 +248,12 @@ class Runner:
         registered -= gone
         if command.finished and command.restart_at_root():
             registered.clear()
+        if isinstance(command, RunningShell):
+            self._answer_for(command)  # may read, and so close, some of its descriptors
+            gone = registered - set(command.descriptors)
+            for fd in gone:
+                self._selector.unregister(fd)
+            registered -= gone
         if not command.finished:
             self._follow(number)
             return
@@ -184,6 +261,9 @@ class Runner:
             self._selector.unregister(fd)
         del self._running[number]
         command.box.running -= 1
+        if isinstance(command, RunningShell):
+            self._ended_shells[-number] = command
+            return
         try:
             self._answer(number, m.Ran(result=command.result()))
         except EdgeevoError as error:
@@ -193,13 +273,13 @@ class Runner:
         box = self._boxes.pop(handle, None)
         if box is None:
             return
-        for number, (command, registered) in list(self._running.items()):
+        for number, (command, _) in list(self._running.items()):
             if command.box is box:
-                for fd in registered:
-                    self._selector.unregister(fd)
-                del self._running[number]
-                command.dispose()
-                self._answer(number, m.Failed(message="the box was closed while the command ran"))
+                self._end(number)
+                waiting = command.asked if isinstance(command, RunningShell) else number
+                if waiting:
+                    self._answer(waiting, m.Failed(message="the box was closed while the command ran"))
+        self._ended_shells = {handle: shell for handle, shell in self._ended_shells.items() if shell.box is not box}
         self._discard(box)
 
 

@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 import shutil
 import stat
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from edgeevo.domain import Directory, File, Link, Node, State
+from edgeevo.domain import Directory, File, Limits, Link, Node, State
 from edgeevo.errors import SandboxError, TaskError
 from edgeevo.sandbox import kernel
-from edgeevo.sandbox.namespace import CACHE, ROOT_LINKS, ROOT_MODE, SKELETON
+from edgeevo.sandbox.namespace import CACHE, ETC_FILES, ROOT_LINKS, ROOT_MODE, SKELETON
 from edgeevo.sandbox.usr import link_usr, merge_usr
 
 MAX_TEMPLATES = 64
 MAX_STATE_BYTES, MAX_STATE_NODES = 64 << 20, 50_000  # a quarter of what the cache holds
 FRESH_SECONDS = 120  # ages of files are exact to this; an older template is touched up or made anew
+MAX_VARIABLES_BYTES = 16 << 10
+_HOSTNAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_ZONE = re.compile(r"(?!.*\.\.)[A-Za-z0-9<][A-Za-z0-9_+\-/:,.<>]{0,63}")
+_LOCALE = re.compile(r"[A-Za-z0-9_.@-]{1,32}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = ("proc", "dev", "sys", *ROOT_LINKS)
 
 
@@ -57,9 +63,52 @@ def check_state(state: State) -> None:
             if isinstance(state.nodes.get(parent, Directory()), File | Link):
                 raise TaskError(f"state path {path!r} lies below {parent!r}, which is not a directory", hint="remove one of the two")
             parent = posixpath.dirname(parent)
+    _check_surroundings(state)
     for tool in state.absent_tools:
         if "/" in tool or tool in ("", ".", ".."):
             raise TaskError(f"absent tool {tool!r} is not a plain command name", hint="write names such as awk or python3")
+
+
+LEAST = Limits(
+    wall_seconds=0.01,
+    cpu_seconds=1,
+    output_bytes=1,
+    memory_bytes=4 << 20,
+    disk_bytes=64 << 10,
+    inodes=16,
+    file_bytes=1,
+    processes=4,
+    open_files=16,
+)
+
+
+def check_limits(limits: Limits) -> None:
+    """Raise TaskError when a limit is so small that the shell itself doesn't run, or that the kernel takes it for none."""
+    for name in Limits.__struct_fields__:
+        given, least = getattr(limits, name), getattr(LEAST, name)
+        if given < least:
+            raise TaskError(
+                f"limit {name} of {given} is less than {least}, below which nothing runs", hint=f"set {name} to {least} or more"
+            )
+
+
+def _check_surroundings(state: State) -> None:
+    texts = (("host name", state.hostname, _HOSTNAME), ("time zone", state.time_zone, _ZONE), ("locale", state.locale, _LOCALE))
+    for what, text, pattern in texts:
+        if not pattern.fullmatch(text):
+            raise TaskError(f"{what} {text!r} is malformed", hint="write such as gw-1, Europe/Berlin or CET-1CEST, and C.UTF-8")
+    for name, value in state.variables.items():
+        if not _VARIABLE.fullmatch(name) or "\0" in value:
+            raise TaskError(f"variable {name!r} can't be exported", hint="write letters, digits and _, and no NUL in the value")
+    if sum(len(name) + len(value.encode("utf-8", "replace")) for name, value in state.variables.items()) > MAX_VARIABLES_BYTES:
+        raise TaskError(f"variables of more than {MAX_VARIABLES_BYTES} bytes", hint="put long values into a file")
+    known = {*state.nodes, state.cwd, state.home}
+    for path in state.read_only:
+        check_path(path)
+        if isinstance(state.nodes.get(path), Link) or path.startswith("/usr/") or path == "/usr":
+            raise TaskError(f"{path!r} can't be made read-only", hint="name the file or directory itself; /usr is read-only always")
+        if not any(f"{other}/".startswith(f"{path}/") for other in known):
+            raise TaskError(f"{path!r} is to be read-only, but the state has nothing there", hint="add it to the nodes")
 
 
 class Template:
@@ -156,6 +205,10 @@ def _materialise(template: Template, *, merges: bool) -> None:
     if state.home != "/home/user" and "/etc/passwd" not in nodes:
         text = f"root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000:user:{state.home}:/bin/bash\n"
         nodes["/etc/passwd"] = File(data=text.encode(), age_seconds=86_400)
+    if state.hostname != "box":
+        hosts = ETC_FILES["hosts"].replace("box", state.hostname)
+        for path, text in (("/etc/hostname", f"{state.hostname}\n"), ("/etc/hosts", hosts)):
+            nodes.setdefault(path, File(data=text.encode(), age_seconds=86_400))
     for path, node in nodes.items():
         _make_directories(root, posixpath.dirname(path))
         put_node(root + path, node)

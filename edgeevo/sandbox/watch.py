@@ -14,11 +14,12 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tasks (threads) alive, private and shared memory in bytes, and the CPU seconds of the process that used most."""
+    """Tasks (threads) alive, private and shared memory in bytes, and the most CPU seconds and descriptors that one process has."""
 
     tasks: int
     memory_bytes: int
     cpu_seconds: float
+    open_files: int
 
 
 def measure(first_pid: int, max_tasks: int, memory_bytes: int) -> Usage:
@@ -27,7 +28,7 @@ def measure(first_pid: int, max_tasks: int, memory_bytes: int) -> Usage:
     Stops counting beyond twice `max_tasks`. Summed resident memory counts pages shared by forks more than once, so when the sum exceeds
     `memory_bytes` the exact proportional figure replaces it.
     """
-    pids, tasks, seconds = [first_pid], 0, 0.0
+    pids, tasks, seconds, descriptors = [first_pid], 0, 0.0, 0
     for pid in pids:  # grows while it is walked
         with contextlib.suppress(OSError):
             for thread in os.listdir(f"/proc/{pid}/task"):
@@ -35,12 +36,13 @@ def measure(first_pid: int, max_tasks: int, memory_bytes: int) -> Usage:
                 pids += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
             fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
             seconds = max(seconds, (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND)
+            descriptors = max(descriptors, os.stat(f"/proc/{pid}/fd").st_size)  # their number, since Linux 6.2; 0 before
         if tasks > 2 * max_tasks:
             break
     used = _memory(pids, "status", _MEMORY)
     if used > memory_bytes:
         used = _memory(pids, "smaps_rollup", _PSS)
-    return Usage(tasks, used, seconds)
+    return Usage(tasks, used, seconds, descriptors)
 
 
 def children(pid: int) -> list[int]:

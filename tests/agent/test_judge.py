@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import platform
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +27,7 @@ from edgeevo.domain import (
     Task,
     Untouched,
 )
+from edgeevo.sandbox.abuse.fooling import PRELOAD
 
 START = State(
     nodes={
@@ -210,3 +213,19 @@ def test_a_rerun_of_the_agents_script_changes_nothing(sandbox) -> None:
     """The end state is read-only while the artefact is run."""
     clause = Rerun(path="/srv/a/run.sh", command="sh run.sh; cat x", lines=("one", "two"))
     assert verify(task(clause), sandbox, ("echo ': > x' > run.sh",)).verdict.passed
+
+
+@pytest.mark.sandbox
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the library is made for it")
+@pytest.mark.parametrize(
+    "trick",
+    [
+        f"{PRELOAD}; echo /srv/app/yes.so > /etc/ld.so.preload",
+        "rm /etc/alternatives/awk; printf '#!/bin/sh\n' > /srv/a/yes; chmod 755 /srv/a/yes; ln -s /srv/a/yes /etc/alternatives/awk",
+        "cp -r /etc e; printf '#!/bin/sh\\n' > e/y; chmod 755 e/y; ln -sf ../y e/alternatives/awk; rm -rf /etc; ln -s /srv/a/e /etc",
+    ],
+)
+def test_a_rerun_is_not_answered_by_what_the_agent_put_into_the_system(sandbox, trick: str) -> None:
+    """A preloaded library, an alternative or another /etc does not end our command with success in its place."""
+    clause = Rerun(path="/srv/a/x", command="awk 'END { exit 1 }' x", lines=())
+    assert not verify(task(clause), sandbox, (f"mkdir -p /srv/app; {trick}",)).verdict.passed

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from edgeevo.cli import COMMANDS, edgeevo, run_command
 from edgeevo.cli.nights import Duration
@@ -22,6 +22,7 @@ from edgeevo.config import load
 from edgeevo.control import Health, Said, Status, StatusAsked
 from edgeevo.domain import encode
 from edgeevo.errors import DaemonError, EdgeevoError, ModelError, RefusedError
+from edgeevo.sandbox.abuse import Case
 from edgeevo.store.writer import Store
 from tests.daemon.conftest import Box
 from tests.models.test_factory import CARD, put
@@ -238,6 +239,31 @@ def test_config_show_names_every_origin(state: Path) -> None:
     text = told(state, "config", "show")
     assert f"file {state}" in text and "default" in text
     assert "right" in told(state, "config", "check")
+
+
+def said(state: Path, *words: str) -> Result:
+    """What a command says that may find this machine wanting."""
+    return CliRunner().invoke(edgeevo, ["--config", str(state), *words], standalone_mode=False)
+
+
+@pytest.mark.sandbox
+def test_doctor_prints_every_probe_as_text_and_as_json(state: Path) -> None:
+    """Each probe of the sandbox is named with what was found; scripts get the same as one object."""
+    text, found = said(state, "doctor").output, json.loads(said(state, "doctor", "--json").output)
+    names = [check["name"] for check in found["checks"] if check["name"].startswith("sandbox")]
+    assert len(names) > 10 and all(name in text for name in names) and "tier" in text
+    assert found["abuse"] == [] and found["escapes"] is None
+
+
+@pytest.mark.sandbox
+def test_doctor_full_names_what_escaped_and_fails(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hostile cases are tried one by one; one that gives way is named, counted, and makes the exit code 1."""
+    held = Case(name="held", kind="k", command="true", wall="a wall", holds=lambda result, _: result.exit_code == 0)
+    monkeypatch.setattr("edgeevo.sandbox.abuse.CASES", (held, msgspec.structs.replace(held, name="given way", holds=lambda *_: False)))
+    done = said(state, "doctor", "--full")
+    assert done.return_value == 1
+    assert "right  k: held: contained by a wall" in done.output and "wrong  k: given way: ESCAPED" in done.output
+    assert "2 hostile commands, 1 escapes" in done.output and "run no agent on this machine" in done.output
 
 
 @pytest.fixture

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
+import time
 from pathlib import Path
 
-import msgspec
 import pytest
 
+from benchmarks._service_user import ServiceUser
 from edgeevo.domain import File, LimitHit, State
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import open_sandbox
+from edgeevo.sandbox.abuse.trial import inside
+from edgeevo.sandbox.leftovers import kill_below, own_namespace, processes_below
 from tests.sandbox.conftest import STATE, TIGHT, descendants, needs_root, settled
 
 pytestmark = pytest.mark.sandbox
@@ -69,6 +70,8 @@ def test_the_death_of_the_caller_ends_the_runner(thread):
 import threading, time
 from edgeevo.domain import State
 from edgeevo.sandbox import open_sandbox
+from edgeevo.sandbox.abuse.trial import inside
+from edgeevo.sandbox.leftovers import kill_below, own_namespace, processes_below
 made = []
 def make(): made.append(open_sandbox())
 if {thread}:
@@ -129,39 +132,22 @@ def test_a_directory_of_root_is_served_as_root(sandbox, tmp_path):
         assert box.run("echo ok; echo 1 > /proc/sys/kernel/core_pattern").stdout == b"ok\n"
 
 
-def reachable(path: Path) -> bool:
-    """Whether any user may use this path."""
-    real = path.resolve()
-    return real.exists() and all(parent.stat().st_mode & 1 for parent in real.parents)
-
-
 @needs_root
 def test_an_unprivileged_user_has_the_same_sandbox():
     """Without any privilege the shipped self-check holds, in states and in a directory of one's own."""
-    names = (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}", f"/usr/local/bin/python3.{sys.version_info.minor}")
-    interpreter = next((name for name in names if reachable(Path(name))), None)
-    assert interpreter, "no Python of this version that other users can start"
-    with tempfile.TemporaryDirectory(dir="/tmp") as place:  # pytest's own are private to the user
-        os.chmod(place, 0o755)
-        for package in (ROOT / "edgeevo", Path(msgspec.__file__).parent):
-            shutil.copytree(package, f"{place}/lib/{package.name}", ignore=shutil.ignore_patterns("__pycache__"))
-        mine = Path(place) / "mine"
+    with ServiceUser() as user:
+        mine = user.place / "mine"
         mine.mkdir()
         (mine / "f").write_text("x\n")
-        for path in (mine, mine / "f"):
-            os.chown(path, 65_533, 65_533)
+        user.own(mine, mine / "f")
         code = f"""
-import sys
-sys.path.insert(0, {place!r} + "/lib")
 from pathlib import Path
 from edgeevo.sandbox import open_sandbox, probe
 print([r for r in probe() if not r.ok])
 with open_sandbox() as s, s.open_directory(Path({str(mine)!r})) as box:
     print(box.run("cat f; echo y > f; cat f; rm f; ls -A").stdout, box.changes().nodes)
 """
-        command = ["setpriv", "--reuid", "65533", "--regid", "65533", "--clear-groups", "--no-new-privs", interpreter, "-I", "-c", code]
-        done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=120, check=False)
-        assert done.stdout == f"[]\nb'x\\ny\\n' {{'{mine}/f': None}}\n", done.stderr
+        assert user.run(code).decode() == f"[]\nb'x\\ny\\n' {{'{mine}/f': None}}\n"
         assert (mine / "f").read_text() == "x\n"
 
 
@@ -221,3 +207,53 @@ def test_commands_that_start_over_side_by_side_all_come_back():
         finally:
             os.kill(sandbox.runner_pid, signal.SIGKILL)  # or a thread that waits for ever would keep the test from ending
     assert set(answers) == {b"/\n"}
+
+
+def test_a_box_that_is_closed_while_its_command_starts_leaves_no_process(sandbox):
+    """At whatever moment of its start bubblewrap is killed, the process that it has just made goes with it."""
+    with sandbox.open(STATE) as box:
+        for number in range(40):
+            shell = box.shell()
+            time.sleep(number / 10_000)  # up to 4 ms: a start takes about as long
+            shell.close()
+    assert settled(lambda: not inside(sandbox.runner_pid))
+
+
+def test_a_command_with_no_time_at_all_leaves_no_process(sandbox):
+    """A wall clock that runs out during the start is a result like any other."""
+    with sandbox.open(STATE) as box:
+        hits = {box.run("sleep 60", wall_seconds=number / 5000).limit_hit for number in range(1, 30)}
+    assert hits == {LimitHit.WALL} and settled(lambda: not inside(sandbox.runner_pid))
+
+
+def ends_with_an_error(box):
+    with pytest.raises(SandboxError):
+        box.run("sleep 60")
+
+
+def test_a_runner_that_dies_while_commands_start_leaves_no_process():
+    """What bubblewrap had just made when everything above it was killed is swept away by the caller."""
+    for number in range(12):
+        sandbox = open_sandbox()
+        namespace = own_namespace(sandbox.runner_pid)
+        boxes = [sandbox.open(STATE) for _ in range(4)]
+        threads = [threading.Thread(target=ends_with_an_error, args=(box,)) for box in boxes]
+        for thread in threads:
+            thread.start()
+        time.sleep(number / 2000)
+        os.kill(sandbox.runner_pid, signal.SIGKILL)
+        for thread in threads:
+            thread.join(20)
+        sandbox.close()
+        assert settled(lambda: not processes_below(namespace))  # noqa: B023 - called at once
+        os.close(namespace)
+
+
+def test_no_namespace_that_we_live_in_is_ever_swept(monkeypatch):
+    """A process that shares our namespace gives none, and ours, given by mistake, is left alone."""
+    killed = []
+    monkeypatch.setattr(os, "kill", lambda pid, _: killed.append(pid))  # if it were wrong, this machine would be gone
+    assert own_namespace(os.getpid()) == -1
+    with Path("/proc/self/ns/user").open() as ours:
+        kill_below(ours.fileno())
+    assert killed == []

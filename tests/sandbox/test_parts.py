@@ -7,12 +7,14 @@ import struct
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from edgeevo.domain import Changes, CommandResult, File, LimitHit, Limits, State
+from edgeevo.domain import Changes, CommandResult, File, LimitHit, Limits, State, encode
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import Box, Sandbox, ScriptedSandbox, probe, template
 from edgeevo.sandbox import messages as m
+from edgeevo.sandbox.carrying import MAX_CARRIED_BYTES, parse
 from edgeevo.sandbox.command import RunningCommand
 from edgeevo.sandbox.confine import View, bwrap_argv, environment
 from edgeevo.sandbox.seccomp import build_filter
@@ -127,6 +129,17 @@ def test_killing_what_has_just_ended_is_no_error():
     command.kill(LimitHit.PROCESSES)
     os.close(ended)
     assert command.hit is LimitHit.PROCESSES
+
+
+def test_a_plain_state_is_the_value_that_it_was():
+    """Surroundings that are not asked for change no content id, so tasks of before keep theirs."""
+    assert msgspec.json.decode(encode(State(nodes={}, cwd="/"))) == {"nodes": {}, "cwd": "/"}
+
+
+@pytest.mark.parametrize("data", [b"", b"/", b"/\0", b"relative\0A=1\0", b"/\0A=1", b"/\0" + b"A=" + b"x" * MAX_CARRIED_BYTES + b"\0"])
+def test_cut_or_strange_text_is_not_carried(data):
+    """Only a whole record within bounds counts."""
+    assert parse(data) is None
 
 
 def test_frames_survive_any_cut():
