@@ -188,13 +188,13 @@ def test_a_runner_that_is_interrupted_mid_answer_stays_usable(sandbox):
 
 def test_commands_that_start_over_side_by_side_all_come_back():
     """A command whose directory can't be entered is started again; with several at once, no descriptor is taken for its predecessor."""
-    shut = State(nodes={"/srv/work/note": File(data=b"x\n")}, cwd="/srv/work")
+    shut = State(nodes={"/srv/shut/note": File(data=b"x\n")}, cwd="/srv/shut")
     answers = []
 
     def work():
         for _ in range(15):
             box = sandbox.open(shut)
-            box.run("chmod 000 /srv/work")
+            box.run("chmod 000 /srv/shut")
             answers.append(box.run("pwd").stdout)
             box.close()
 
