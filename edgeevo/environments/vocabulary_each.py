@@ -10,6 +10,7 @@ from edgeevo.environments.scenarios import DAY
 from edgeevo.environments.skills import Draw, Kind, Lines, NoInstanceError, Params, entry
 from edgeevo.environments.vocabulary_files import matching, visible
 from edgeevo.environments.vocabulary_listing import hollow, with_empty_dirs
+from edgeevo.environments.vocabulary_removal import removed
 from edgeevo.environments.vocabulary_search import dir_and_ext, lay, of_ext
 from edgeevo.environments.world import World, base
 
@@ -212,11 +213,6 @@ entry(
 # --- deletions --------------------------------------------------------------------------------------------------------
 
 
-def _drop(w: World, paths: Lines) -> None:
-    for q in paths:
-        w.remove(q)
-
-
 def _stale(d: Draw) -> Params:
     p = dir_and_ext(d)
     ages = [d.world.file(q).age_seconds // DAY for q in _found(d.world, p)]
@@ -226,14 +222,14 @@ def _stale(d: Draw) -> Params:
 entry(
     "delete_ext_old", START, TREE, draw=_stale,
     # find drops the fraction: +3 means at least four whole days
-    reference=lambda w, x, p: _drop(w, [q for q in _found(w, p) if w.file(q).age_seconds // DAY > int(p["n"])]),
+    reference=lambda w, x, p: removed(w, [q for q in _found(w, p) if w.file(q).age_seconds // DAY > int(p["n"])]),
     ways=(f"{_NAMED} -mtime +{{n:raw}} -delete", f"{_NAMED} -mtime +{{n:raw}} -exec rm {{}} +"),
     asks=("delete [all|] {ext} files older than {n} days [in|under] {dir}", "remove the {ext} files under {dir} that were not modified for more than {n} days", "get rid of {ext} files in {dir} and its subdirectories over {n} days old", "clean up {dir}: {ext} files of more than {n} days go", "rm {ext} files below {dir} last changed more than {n} days ago",
           "{ext} files anywhere in {dir} untouched for more than {n} days should be deleted", "expire the {ext} files of {dir} after {n} days", "i need all {ext} files within {dir} gone that are older than {n} days", "find {ext} files under {dir} that are more than {n} days old and delete them",
           "recursively delete {ext} files older than {n} days, starting at {dir}", "{dir}: delete old {ext} files (over {n} days), at all levels"),
 )
 entry(
-    "delete_except", START, TREE, draw=dir_and_ext, reference=lambda w, x, p: _drop(w, w.files(p["dir"], lambda q, f: not of_ext(p)(q, f))),
+    "delete_except", START, TREE, draw=dir_and_ext, reference=lambda w, x, p: removed(w, w.files(p["dir"], lambda q, f: not of_ext(p)(q, f))),
     ways=("find {dir} -type f ! -name '*.{ext:raw}' -delete", "find {dir} -type f ! -name '*.{ext:raw}' -exec rm {} +"),
     asks=("delete all files under {dir} except [the|] {ext} files", "remove every file below {dir} that is not a {ext} file, directories stay", "get rid of all files in {dir} and its subdirectories but the {ext} ones", "keep only the {ext} files in the {dir} tree, delete all other files", "rm everything below {dir} that does not end in {ext}, files only",
           "files anywhere in {dir} other than {ext} files should be deleted", "clear {dir} and its subfolders of all files except those ending in {ext}", "i need all files within {dir} gone but the {ext} files", "find the files under {dir} without the extension {ext} and delete them", "recursively delete non-{ext} files, starting at {dir}",
@@ -252,7 +248,7 @@ def _surplus(d: Draw) -> Params:
 
 def _prune(w: World, _x: Lines, p: Params) -> None:
     ranked = sorted(visible(w, p["dir"], p["ext"]), key=lambda q: w.file(q).age_seconds)
-    _drop(w, ranked[int(p["n"]) :])
+    removed(w, ranked[int(p["n"]) :])
 
 
 entry(
@@ -266,7 +262,7 @@ entry(
 
 
 entry(
-    "delete_dirs_empty", START, TREE, draw=with_empty_dirs, reference=lambda w, x, p: _drop(w, hollow(w, p["dir"])),
+    "delete_dirs_empty", START, TREE, draw=with_empty_dirs, reference=lambda w, x, p: removed(w, hollow(w, p["dir"])),
     ways=("find {dir} -type d -empty -delete", "find {dir} -depth -type d -empty -exec rmdir {} \\;"),
     asks=("delete [all|the|] empty [directories|folders] [in|under|below] {dir}", "remove the subdirectories of {dir} that are empty, at any depth", "get rid of folders with nothing in them under {dir}", "rmdir every empty directory below {dir}", "clean up the empty folders in {dir}, leave files alone", "directories under {dir} without any entries should go",
           "find the empty directories in the {dir} tree and delete them", "i need all empty subfolders within {dir} gone", "recursively delete empty directories, starting at {dir}", "clear {dir} of subdirectories that hold nothing", "{dir}: delete subfolders that are empty, at all levels"),

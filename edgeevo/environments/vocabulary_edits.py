@@ -13,12 +13,13 @@ START, TREE, VALUE = Kind.START, Kind.TREE, Kind.VALUE
 Change = Callable[[Lines, Params], Lines]
 
 
-def _edit(change: Change) -> Callable[[World, Lines, Params], None]:
+def rewritten(change: Change) -> Callable[[World, Lines, Params], None]:
     """A reference that rewrites the lines of `file`."""
     return lambda w, _x, p: w.write(p["file"], change(w.lines(p["file"]), p))
 
 
-def _swap(d: Draw) -> Params:
+def word_swap(d: Draw) -> Params:
+    """A text file, a word of it, and what takes its place."""
     file = d.text()
     return {"file": file, "old": d.word_in(file), "new": d.stem()}
 
@@ -41,7 +42,7 @@ entry(
     START,
     TREE,
     draw=lambda d: {"file": d.text()},
-    reference=_edit(lambda _x, _p: []),
+    reference=rewritten(lambda _x, _p: []),
     ways=("truncate -s 0 {file}", ": > {file}", "cp /dev/null {file}"),
     asks=("empty [the file|] {file} [but keep it|without deleting it|]", "truncate {file} [to zero|]", "clear the content of {file}", "delete all text in {file}, the file stays",
           "make {file} an empty file", "wipe what is in {file} but do not remove it", "{file} should have no content any more", "{file}: set its size to 0",
@@ -51,8 +52,8 @@ entry(
     "replace_in_place",
     START,
     TREE,
-    draw=_swap,
-    reference=_edit(lambda x, p: [line.replace(p["old"], p["new"]) for line in x]),
+    draw=word_swap,
+    reference=rewritten(lambda x, p: [line.replace(p["old"], p["new"]) for line in x]),
     ways=("sed -i 's/{old:raw}/{new:raw}/g' {file}", "perl -i -pe 's/{old:raw}/{new:raw}/g' {file}"),
     asks=("replace {old} [with|by] {new} in {file}", "change [every|all|] {old} to {new} in {file} and save it", "in {file}, replace each {old} by {new}",
           "edit {file}: {old} becomes {new} everywhere", "substitute {new} for {old} in the file {file}", "swap all occurrences of {old} in {file} for {new}",
@@ -94,7 +95,7 @@ entry(
     START,
     TREE,
     draw=_word,
-    reference=_edit(lambda x, p: [line for line in x if p["word"] not in line]),
+    reference=rewritten(lambda x, p: [line for line in x if p["word"] not in line]),
     ways=("sed -i '/{word:raw}/d' {file}", "v=$(grep -v {word} {file}); printf '%s\\n' \"$v\" > {file}"),
     asks=("delete [all|the|] lines [containing|with|that contain] {word} from {file}", "remove every line that mentions {word} from the file {file}",
           "drop the {word} lines from {file} and save it", "in {file}, delete each line with {word} in it", "get rid of lines with {word} in the file {file}",
@@ -106,7 +107,7 @@ entry(
     START,
     TREE,
     draw=_line,
-    reference=_edit(lambda x, p: x[: int(p["n"]) - 1] + x[int(p["n"]) :]),
+    reference=rewritten(lambda x, p: x[: int(p["n"]) - 1] + x[int(p["n"]) :]),
     ways=("sed -i {n:raw}d {file}", "perl -i -ne 'print unless $. == {n:raw}' {file}"),
     asks=("delete line {n} of {file}", "remove line number {n} from the file {file}", "drop line {n} in {file} and save the file", "in {file}, take out line {n}",
           "edit {file}: line {n} goes", "{file}: delete its line {n}", "get rid of the line number {n} in file {file}", "cut line {n} out of {file}, in place",
@@ -117,7 +118,7 @@ entry(
     START,
     TREE,
     draw=lambda d: {"file": d.text(), "text": phrase(d)},
-    reference=_edit(lambda x, p: [p["text"], *x] if x else []),
+    reference=rewritten(lambda x, p: [p["text"], *x] if x else []),
     ways=("sed -i '1i {text:raw}' {file}", "v=$(cat {file}); printf '%s\\n' {text} \"$v\" > {file}"),
     asks=("[add|insert|put] the line {text} at the [top|beginning|start] of {file}", "prepend {text} to {file}", "make {text} the first line of {file}, keep the rest",
           "insert {text} before the first line of {file}", "{file} should begin with a new line {text}", "put {text} in front of everything in {file}",
@@ -129,7 +130,7 @@ entry(
     START,
     TREE,
     draw=lambda d: {"file": d.text()},
-    reference=_edit(lambda x, _p: sorted(x)),
+    reference=rewritten(lambda x, _p: sorted(x)),
     ways=("sort -o {file} {file}", "v=$(sort {file}); printf '%s\\n' \"$v\" > {file}"),
     asks=("sort {file} in place", "sort the lines of {file} and save [the result|them] in the same file", "sort the file {file} itself, do not just print it",
           "rewrite {file} with its lines in alphabetical order", "put the lines in the file {file} in order and keep it that way", "bring {file} into alphabetical order, overwriting it",
@@ -140,7 +141,7 @@ entry(
     START,
     TREE,
     draw=lambda d: {"file": d.text()},
-    reference=_edit(lambda x, _p: sorted(set(x))),
+    reference=rewritten(lambda x, _p: sorted(set(x))),
     ways=("sort -u -o {file} {file}", "v=$(sort {file} | uniq); printf '%s\\n' \"$v\" > {file}"),
     asks=("sort {file} in place and drop duplicate lines", "sort the lines of {file}, each only once, and save them in the same file", "rewrite {file} sorted and without duplicates",
           "make the file {file} sorted and unique", "overwrite {file} with its distinct lines in order", "in the file {file} itself, sort the lines and remove repeated ones",
@@ -151,7 +152,7 @@ entry(
     START,
     TREE,
     draw=lambda d: {"file": d.text()},
-    reference=_edit(lambda x, _p: [line.upper() for line in x]),
+    reference=rewritten(lambda x, _p: [line.upper() for line in x]),
     ways=("sed -i 's/.*/\\U&/' {file}", "perl -i -pe '$_ = uc' {file}"),
     asks=("convert the file {file} to upper case in place", "make everything in {file} upper case and save it", "rewrite {file} in capital letters",
           "change the text in {file} to uppercase, in the file itself", "overwrite {file} with its upper case version", "{file}: turn all letters in the file into capitals",

@@ -56,7 +56,8 @@ def _purge(d: Draw) -> Params:
     return {"dir": directory, "ext": d.ext(directory)}
 
 
-def _drop(w: World, paths: list[str]) -> None:
+def removed(w: World, paths: list[str]) -> None:
+    """Take files out of the world."""
     for q in paths:
         w.remove(q)
 
@@ -66,7 +67,7 @@ entry(
     START,
     TREE,
     draw=_purge,
-    reference=lambda w, x, p: _drop(w, w.files(p["dir"], lambda q, _f: q.endswith("." + p["ext"]))),
+    reference=lambda w, x, p: removed(w, w.files(p["dir"], lambda q, _f: q.endswith("." + p["ext"]))),
     ways=("find {dir} -type f -name '*.{ext:raw}' -delete", "find {dir} -type f -name '*.{ext:raw}' -exec rm {} +"),
     asks=("delete all {ext} files [under|below] {dir}", "remove [all|the] {ext} files in {dir} and its subdirectories", "get rid of every {ext} file anywhere under {dir}",
           "rm all {ext} files below {dir} recursively", "clean {dir} of {ext} files, subfolders included", "no {ext} files should be left anywhere in {dir}",
@@ -78,7 +79,7 @@ entry(
     START,
     TREE,
     draw=lambda d: matching(d, clash=False),
-    reference=lambda w, x, p: _drop(w, visible(w, p["dir"], p["ext"])),
+    reference=lambda w, x, p: removed(w, visible(w, p["dir"], p["ext"])),
     ways=("rm {dir}/*.{ext:raw}", "find {dir} -maxdepth 1 -type f -name '[!.]*.{ext:raw}' -delete"),
     asks=("delete the {ext} files directly in {dir}", "remove all {ext} files in {dir}, not in its subfolders", "rm the {ext} files of {dir}, top level only",
           "get rid of {ext} files right in {dir}, do not descend", "{dir}: delete {ext} files, leave subdirectories alone", "erase every {ext} file in {dir} but none in deeper folders",
@@ -90,7 +91,7 @@ entry(
     START,
     TREE,
     draw=lambda d: {"dir": d.dir(lambda p: any(not d.world.file(q).data for q in d.world.files(p)))},
-    reference=lambda w, x, p: _drop(w, w.files(p["dir"], lambda _q, f: not f.data)),
+    reference=lambda w, x, p: removed(w, w.files(p["dir"], lambda _q, f: not f.data)),
     ways=("find {dir} -type f -empty -delete", "find {dir} -type f -size 0 -exec rm {} +"),
     asks=("delete [all|the|] empty files [in|under|below] {dir}", "remove files without content from {dir}", "get rid of zero-byte files under {dir}", "rm every empty file below {dir}",
           "clean up empty files in {dir}", "{dir}: delete the files that are empty", "files of size 0 under {dir} should go", "find the empty files in {dir} and delete them",
@@ -116,7 +117,7 @@ entry(
     START,
     TREE,
     draw=_stale,
-    reference=lambda w, x, p: _drop(w, w.files(p["dir"], lambda _q, f: _expired(p, f))),
+    reference=lambda w, x, p: removed(w, w.files(p["dir"], lambda _q, f: _expired(p, f))),
     ways=("find {dir} -type f -mtime +{n:raw} -delete", "find {dir} -type f -mtime +{n:raw} -exec rm {} +"),
     asks=("delete [all|] files older than {n} days [in|under] {dir}", "remove files [in|under] {dir} not modified for more than {n} days",
           "get rid of everything in {dir} older than {n} days, files only", "clean up {dir}: files of more than {n} days go", "rm files below {dir} last changed over {n} days ago",

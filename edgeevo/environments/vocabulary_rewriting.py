@@ -9,16 +9,12 @@ from collections.abc import Callable
 from edgeevo.domain import File
 from edgeevo.environments import names
 from edgeevo.environments.skills import Draw, Kind, Lines, NoInstanceError, Params, entry
+from edgeevo.environments.vocabulary_edits import rewritten, word_swap
 from edgeevo.environments.vocabulary_files import phrase
 from edgeevo.environments.world import World, text
 
 TEXT, LINES, VALUE, TREE, START = Kind.TEXT, Kind.LINES, Kind.VALUE, Kind.TREE, Kind.START
 Change = Callable[[Lines, Params], Lines]
-
-
-def _edit(change: Change) -> Callable[[World, Lines, Params], None]:
-    """A reference that rewrites the lines of `file`."""
-    return lambda w, _x, p: w.write(p["file"], change(w.lines(p["file"]), p))
 
 
 def _exactly(change: Change) -> Callable[[World, Lines, Params], None]:
@@ -40,13 +36,8 @@ def _twice(d: Draw) -> Params:
     return {"old": d.pick(w for w in words if any(line.count(w) > 1 for line in lines)), "new": d.stem()} | p
 
 
-def _swap(d: Draw) -> Params:
-    file = d.text()
-    return {"file": file, "old": d.word_in(file), "new": d.stem()}
-
-
 def _swap_and_keep(d: Draw) -> Params:
-    p = _swap(d)
+    p = word_swap(d)
     out = p["file"] + ".bak"
     if out in d.world.nodes:
         raise NoInstanceError
@@ -149,13 +140,13 @@ entry(
           "output {x}, in each the first {old} swapped for {new}", "what do {x} look like if the first {old} per line becomes {new}?", "change just the first {old} on every line to {new} in {x}"),
 )
 entry(
-    "replace_nocase", START, TREE, draw=_swap_any_case, reference=_edit(lambda x, p: [re.sub(p["old"], p["new"], line, flags=re.IGNORECASE) for line in x]),
+    "replace_nocase", START, TREE, draw=_swap_any_case, reference=rewritten(lambda x, p: [re.sub(p["old"], p["new"], line, flags=re.IGNORECASE) for line in x]),
     ways=("sed -i 's/{old:raw}/{new:raw}/Ig' {file}", "perl -i -pe 's/{old:raw}/{new:raw}/gi' {file}"),
     asks=("replace {old} with {new} in {file}, ignoring case", "change every {old} in {file} to {new}, upper or lower case alike, and save it", "in {file}, replace all spellings of {old} (any case) by {new}", "case-insensitively substitute {new} for {old} in the file {file}", "edit {file}: {old} in any capitalisation becomes {new}",
           "{file}: swap all {old} for {new}, no matter the case, in place", "i need each {old} in {file} turned into {new} regardless of case", "do a case-insensitive replacement of {old} by {new} inside {file}", "put {new} wherever {file} says {old}, whether capitalised or not, and save the file", "modify {file} in place so that {old} is {new} everywhere, case does not matter"),
 )
 entry(
-    "replace_on_lines", START, TREE, draw=_swap_where, reference=_edit(lambda x, p: [line.replace(p["old"], p["new"]) if p["word"] in line else line for line in x]),
+    "replace_on_lines", START, TREE, draw=_swap_where, reference=rewritten(lambda x, p: [line.replace(p["old"], p["new"]) if p["word"] in line else line for line in x]),
     ways=("sed -i '/{word:raw}/s/{old:raw}/{new:raw}/g' {file}", "perl -i -pe 's/{old:raw}/{new:raw}/g if /{word:raw}/' {file}"),
     asks=("replace {old} with {new} in {file}, but only on lines that contain {word}", "on the lines of {file} with {word}, change every {old} to {new} and save it", "in {file}, {old} becomes {new} wherever the line also mentions {word}", "edit {file}: on each line that has {word} in it, put {new} for {old}",
           "{file}: swap {old} for {new} on {word} lines only, in place", "i need {old} changed to {new} in {file}, just where {word} is on the same line", "only on lines matching {word}, substitute {new} for {old} in the file {file}", "for all lines of {file} that contain {word}, replace each {old} by {new} in the file", "modify {file} in place: lines mentioning {word} get {new} instead of {old}, other lines stay",
@@ -169,55 +160,55 @@ entry(
           "back {file} up to {out} and replace {old} by {new} in {file} itself", "modify {file} with sed: all {old} to {new}, the original goes to {out}"),
 )
 entry(
-    "erase_text", START, TREE, draw=_word, reference=_edit(lambda x, p: [line.replace(p["word"], "") for line in x]),
+    "erase_text", START, TREE, draw=_word, reference=rewritten(lambda x, p: [line.replace(p["word"], "") for line in x]),
     ways=("sed -i 's/{word:raw}//g' {file}", "perl -i -pe 's/{word:raw}//g' {file}"),
     asks=("delete every occurrence of {word} from {file}, but keep the rest of the lines", "remove the text {word} wherever it occurs in {file}, leave the lines otherwise as they are", "take all {word} out of the lines of {file} without deleting the lines", "erase {word} everywhere in {file} and save the file, only the word itself goes", "{file}: replace every {word} by nothing, in place",
           "i need each {word} gone from the text of {file}, the remaining words of the lines stay", "edit {file} so that {word} is cut out of every line that has it", "strip all occurrences of {word} from {file}, not the whole lines", "in {file}, delete just the word {word} from each line where it stands", "substitute nothing for {word} throughout the file {file}"),
 )
 entry(
-    "insert_after", START, TREE, draw=_new_beside, reference=_edit(lambda x, p: _beside(x, p, after=True)),
+    "insert_after", START, TREE, draw=_new_beside, reference=rewritten(lambda x, p: _beside(x, p, after=True)),
     ways=("sed -i '/{word:raw}/a {text:raw}' {file}", "perl -i -pe '$_ .= \"{text:raw}\\n\" if /{word:raw}/' {file}"),
     asks=("insert the line {text} after every line of {file} that contains {word}", "add a line {text} below each line with {word} in {file}", "in {file}, put {text} on a new line after each line mentioning {word}", "{file}: after all lines with {word}, insert a line {text}", "append the line {text} after each match of {word} in the file {file}",
           "i need a new line {text} following every {word} line of {file}", "edit {file}: wherever a line has {word}, the next line should be a new one saying {text}", "write {text} as a line of its own under each line of {file} that matches {word}", "every line of {file} containing {word} should be followed by an added line {text}", "place the new line {text} behind all lines with {word} inside {file} and save it"),
 )
 entry(
-    "insert_before", START, TREE, draw=_new_beside, reference=_edit(lambda x, p: _beside(x, p, after=False)),
+    "insert_before", START, TREE, draw=_new_beside, reference=rewritten(lambda x, p: _beside(x, p, after=False)),
     ways=("sed -i '/{word:raw}/i {text:raw}' {file}", "perl -i -pe '$_ = \"{text:raw}\\n$_\" if /{word:raw}/' {file}"),
     asks=("insert the line {text} before every line of {file} that contains {word}", "add a line {text} above each line with {word} in {file}", "in {file}, put {text} on a new line before each line mentioning {word}", "{file}: in front of all lines with {word}, insert a line {text}", "the file {file} needs the line {text} ahead of each match of {word}",
           "i need a new line {text} preceding every {word} line of {file}", "edit {file}: wherever a line has {word}, the line before it should be a new one saying {text}", "write {text} as a line of its own over each line of {file} that matches {word}", "every line of {file} containing {word} should be preceded by an added line {text}", "place the new line {text} in front of all lines with {word} inside {file} and save it"),
 )
 entry(
-    "insert_at", START, TREE, draw=_place, reference=_edit(lambda x, p: [*x[: int(p["n"]) - 1], p["text"], *x[int(p["n"]) - 1 :]]),
+    "insert_at", START, TREE, draw=_place, reference=rewritten(lambda x, p: [*x[: int(p["n"]) - 1], p["text"], *x[int(p["n"]) - 1 :]]),
     ways=("sed -i '{n:raw}i {text:raw}' {file}", "perl -i -pe 'print \"{text:raw}\\n\" if $. == {n:raw}' {file}"),
     asks=("insert {text} as line {n} of {file}", "add a new line {text} to {file} so that it becomes line {n}", "in {file}, put the line {text} before the present line {n}", "{file}: new line {n} with the text {text}, the following lines move down", "i need {text} inserted into {file} at line {n}", "make {text} the {n:th} line of {file}, keep all the others",
           "edit {file}: insert a line {text} at position {n}", "write {text} into {file} as its new {n:th} line without losing any line", "place the line {text} at line number {n} in the file {file}, pushing the rest down", "the {n:th} line of {file} should be a new one saying {text}, what was there comes after it"),
 )
 entry(
-    "replace_line", START, TREE, draw=_place, reference=_edit(lambda x, p: [*x[: int(p["n"]) - 1], p["text"], *x[int(p["n"]) :]]),
+    "replace_line", START, TREE, draw=_place, reference=rewritten(lambda x, p: [*x[: int(p["n"]) - 1], p["text"], *x[int(p["n"]) :]]),
     ways=("sed -i '{n:raw}c {text:raw}' {file}", "perl -i -pe '$_ = \"{text:raw}\\n\" if $. == {n:raw}' {file}"),
     asks=("replace line {n} of {file} with {text}", "change the whole line {n} in {file} to {text}", "overwrite the {n:th} line of {file} with the text {text}", "{file}: line {n} should read {text} instead", "i need line {n} of {file} to be {text}, in place of what is there", "edit {file}: line {n} becomes {text}", "put {text} in place of line number {n} in the file {file}",
           "set line {n} of {file} to {text}, the other lines stay", "swap the {n:th} line of {file} for the line {text}", "in {file}, write {text} over the present line {n}"),
 )
 entry(
-    "delete_range", START, TREE, draw=_range, reference=_edit(lambda x, p: x[: int(p["n"]) - 1] + x[int(p["m"]) :]),
+    "delete_range", START, TREE, draw=_range, reference=rewritten(lambda x, p: x[: int(p["n"]) - 1] + x[int(p["m"]) :]),
     ways=("sed -i '{n:raw},{m:raw}d' {file}", "perl -i -ne 'print unless $. >= {n:raw} && $. <= {m:raw}' {file}"),
     asks=("delete lines {n} to {m} of {file}", "remove lines {n} through {m} from the file {file}", "drop lines {n}-{m} in {file} and save the file", "in {file}, take out everything from line {n} to line {m}", "{file}: delete its lines {n} to {m}", "i need lines {n} to {m} gone from the file {file}", "cut lines {n} up to and including {m} out of {file}, in place",
           "edit {file}: lines {n} to {m} go", "get rid of the lines number {n} to {m} in file {file}", "erase line {n} and everything down to line {m}, both included, from {file}", "edit {file} in place, deleting the lines from {n} through {m}"),
 )
 entry(
-    "delete_last_line", START, TREE, draw=lambda d: {"file": d.text()}, reference=_edit(lambda x, p: x[:-1]),
+    "delete_last_line", START, TREE, draw=lambda d: {"file": d.text()}, reference=rewritten(lambda x, p: x[:-1]),
     ways=("sed -i '$d' {file}", "perl -i -ne 'print unless eof' {file}"),
     asks=("delete the last line of {file}", "remove the final line from the file {file}", "drop the last line in {file} and save the file", "in {file}, take out the last line", "{file}: delete its last line", "i need the last line gone from the file {file}", "cut the bottom line off {file}, in place", "edit {file}: the last line goes", "get rid of the very last line of the file {file}",
           "erase the line at the end of {file}, save the change"),
 )
 entry(
-    "delete_first_line", START, TREE, draw=lambda d: {"file": d.text()}, reference=_edit(lambda x, p: x[1:]),
+    "delete_first_line", START, TREE, draw=lambda d: {"file": d.text()}, reference=rewritten(lambda x, p: x[1:]),
     ways=("sed -i 1d {file}", "perl -i -ne 'print unless $. == 1' {file}"),
     asks=("delete the first line of {file}", "remove the top line from the file {file}", "drop the first line in {file} and save the file", "in {file}, take out the first line", "{file}: delete its first line", "i need the first line gone from the file {file}", "cut the topmost line off {file}, in place", "edit {file}: the first line goes", "get rid of the very first line of the file {file}",
           "erase the line at the beginning of {file}, save the change"),
 )
 entry(
-    "keep_lines", START, TREE, draw=_word, reference=_edit(lambda x, p: [line for line in x if p["word"] in line]),
+    "keep_lines", START, TREE, draw=_word, reference=rewritten(lambda x, p: [line for line in x if p["word"] in line]),
     ways=("sed -i '/{word:raw}/!d' {file}", "v=$(grep {word} {file}); printf '%s\\n' \"$v\" > {file}"),
     asks=("keep only the lines with {word} in {file}, delete all others from the file", "delete every line of {file} that does not contain {word}", "remove all lines without {word} from the file {file}", "reduce the file {file} to its lines that mention {word}, in place", "{file}: only {word} lines should be left in the file", "i need all lines lacking {word} gone from {file}",
           "edit {file} so that nothing but lines with {word} remains", "get rid of the lines in the file {file} which don't have {word} in them", "drop whatever line of {file} has no {word} and save the file", "overwrite {file} with just those of its lines that match {word}"),

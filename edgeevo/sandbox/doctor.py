@@ -49,7 +49,7 @@ class _Check(Value):
     name: str
     command: str
     holds: Callable[[CommandResult, Changes], bool]
-    cure: str
+    cure: str = "report this as a fault of edgeevo, with `edgeevo doctor --json`"
 
 
 _CHECKS = (
@@ -73,7 +73,6 @@ _CHECKS = (
                 "/srv/check/numbers": File(data=b"3\n1\n2\n", mode=0o640),
             }
         ),
-        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="files have their ages",
@@ -85,31 +84,26 @@ _CHECKS = (
         name="an absent tool is absent",
         command="awk 1 numbers",
         holds=lambda r, _: r.exit_code == 127,
-        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="the system is read-only and the host can't be seen",
         command="touch /usr/bin/x 2>/dev/null || ls -d /sys/kernel /boot/* /home/*/.ssh 2>/dev/null || id -u",
         holds=lambda r, _: r.stdout == b"1000\n",
-        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="there is no network and no nested namespace",
         command="tail -n +3 /proc/net/dev | grep -v ' *lo:'; unshare -U true",
         holds=lambda r, _: r.stdout == b"" and r.exit_code != 0,
-        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="the disk quota holds and is named",
         command="for i in 1 2 3 4 5; do head -c 1900000 /dev/zero > f$i; done",
         holds=lambda r, _: r.limit_hit is LimitHit.DISK,
-        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="the output cap holds and is named",
         command="yes",
         holds=lambda r, _: r.limit_hit is LimitHit.OUTPUT and r.truncated and len(r.stdout) == CHECK_LIMITS.output_bytes,
-        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="the memory limit holds and is named",
@@ -121,19 +115,16 @@ _CHECKS = (
         name="the largest size of a file holds and is named",
         command="head -c 3M /dev/zero > big; echo done",
         holds=lambda r, _: r.limit_hit is LimitHit.FILE_SIZE,
-        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="the number of open files holds and is named",
         command="for i in $(seq 300); do exec {f}</dev/null || exit; done",
         holds=lambda r, _: r.limit_hit is LimitHit.OPEN_FILES,
-        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="nothing outlives its command",
         command="setsid sleep 60 & echo done",
         holds=lambda r, _: r.stdout == b"done\n" and r.limit_hit is None,
-        cure="report this as a fault of edgeevo, with `edgeevo doctor --json`",
     ),
     _Check(
         name="a fork bomb is stopped and named",

@@ -37,24 +37,6 @@ REPLIES = {
 pytestmark = pytest.mark.sandbox
 
 
-@pytest.fixture(scope="module")
-def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    """One daemon for all tests of this file."""
-    made = Box(tmp_path_factory.mktemp("daemon"), REPLIES)
-    made.start()
-    yield made
-    made.kill()
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """A small directory to work on."""
-    made = tmp_path / "project"
-    made.mkdir()
-    (made / "a").write_text("one\n")
-    return made
-
-
 @pytest.fixture
 def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
     """Where this test's jobs are recorded; what still runs at its end is ended."""

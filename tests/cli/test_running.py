@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import click.testing
@@ -33,24 +32,6 @@ REPLIES = {
     "fifo": ["mkfifo pipe"],
     "outside": ["echo 1 > /tmp/result; ln -s /tmp/result copy"],
 }
-
-
-@pytest.fixture(scope="module")
-def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    """One daemon for all tests of this file."""
-    made = Box(tmp_path_factory.mktemp("daemon"), REPLIES)
-    made.start()
-    yield made
-    made.kill()
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """A small directory to work on."""
-    made = tmp_path / "project"
-    made.mkdir()
-    (made / "a").write_text("one\n")
-    return made
 
 
 @pytest.fixture

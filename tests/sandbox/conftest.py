@@ -6,29 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from edgeevo.domain import File, Limits, Link, State
 from edgeevo.sandbox import open_sandbox
-
-TIGHT = Limits(
-    wall_seconds=40.0,  # commands of tests end by themselves or by another limit; a busy machine must not make that the wall clock
-    cpu_seconds=1,
-    output_bytes=65_536,
-    memory_bytes=64 << 20,
-    disk_bytes=8 << 20,
-    inodes=400,
-    file_bytes=4 << 20,
-    processes=24,
-    open_files=64,
-)
-STATE = State(
-    nodes={
-        "/srv/app/names": File(data=b"cyan\namber\nblue\n", age_seconds=3600),
-        "/srv/app/conf/app.toml": File(data=b"port = 80\n", mode=0o640),
-        "/srv/app/current": Link(target="conf/app.toml"),
-    },
-    cwd="/srv/app",
-)
-
+from edgeevo.sandbox.abuse import ABUSE_LIMITS as TIGHT
+from edgeevo.sandbox.abuse import ABUSE_STATE as STATE
 
 both_tiers = pytest.mark.parametrize("sandbox", [None, "copy"], ids=["chosen", "copy"], indirect=True)  # as the kernel allows, and forced
 
