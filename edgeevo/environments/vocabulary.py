@@ -9,6 +9,7 @@ from edgeevo.environments import (  # noqa: F401 - importing a file registers it
     vocabulary_arithmetic,
     vocabulary_columns,
     vocabulary_comparing,
+    vocabulary_compressed,
     vocabulary_config,
     vocabulary_dates,
     vocabulary_delimited,
@@ -21,8 +22,6 @@ from edgeevo.environments import (  # noqa: F401 - importing a file registers it
     vocabulary_files,
     vocabulary_find,
     vocabulary_found,
-    vocabulary_grep,
-    vocabulary_gzip,
     vocabulary_json,
     vocabulary_lines,
     vocabulary_listing,
@@ -39,8 +38,9 @@ from edgeevo.environments import (  # noqa: F401 - importing a file registers it
     vocabulary_strings,
     vocabulary_tables,
     vocabulary_text,
+    vocabulary_trees,
     vocabulary_values,
-    vocabulary_zip,
+    vocabulary_zipped,
 )
 from edgeevo.environments.skills import ENTRIES
 

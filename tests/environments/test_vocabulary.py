@@ -104,3 +104,8 @@ def test_every_split_has_words_for_an_entry(link):
         lists = [t for t in (entry.asks, entry.nouns if entry.gives is not Kind.TREE else ()) if t]
         inner = [t for templates in lists for i in pool(templates, split) if not (t := templates[i]).endswith("?")]
         assert inner or not lists, f"{split} can ask for it only at the end"
+
+
+def test_no_group_has_the_name_of_a_skill():
+    """A box that names a skill practises that skill, and never the whole file of some group as well."""
+    assert not {entry.group for entry in vocabulary.ENTRIES.values()} & {skill for skill, _ in vocabulary.ENTRIES}
