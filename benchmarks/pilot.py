@@ -51,6 +51,7 @@ class Recipe:
     examples: int = 1000
     rank: int = 16
     learning_rate: float = 8e-4
+    b_rate_ratio: float = 1.0
     batch: int = 16
     epochs: int = 1
     whole: float = 1.0  # share of examples that go on to observation and submit; the others end with the command
@@ -192,6 +193,7 @@ def train(
         rank=recipe.rank,
         alpha=2.0 * recipe.rank,
         learning_rate=recipe.learning_rate,
+        b_rate_ratio=recipe.b_rate_ratio,
         batch_size=recipe.batch,
         epochs=recipe.epochs,
         seed=recipe.seed,
@@ -383,7 +385,7 @@ def main() -> None:
     if args.what == "base":
         base(engine, sandbox, recipe)
         return
-    policy, told = PilotPolicy(engine, recipe.protocol, recipe.system), {}
+    policy, told = PilotPolicy(engine, recipe.protocol, recipe.system, grammar=GRAMMAR if recipe.protocol == "json" else ""), {}
     if (adapter := args.adapter) is None:
         conversations, counts = make_examples(recipe, sandbox)
         examples = [policy.ids(conversation, open_end=False) for conversation in conversations]

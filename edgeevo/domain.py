@@ -13,6 +13,8 @@ from typing import Any, dataclass_transform
 
 import msgspec
 
+RUN_WORDS = 8
+
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class _ValueMeta(msgspec.StructMeta):
@@ -37,6 +39,13 @@ def derive_seed(purpose: str, *parts: str | int) -> int:
     """A 63-bit seed from a purpose and its parts, by SHA-256, so that streams of different purposes never meet."""
     digest = hashlib.sha256(msgspec.json.encode([purpose, *parts])).digest()
     return int.from_bytes(digest[:8], "big") >> 1
+
+
+def runs(text: str) -> set[str]:
+    """All runs of RUN_WORDS lower-case words of a request; a shorter one is one run."""
+    words = text.lower().split()
+    count = max(1, len(words) - RUN_WORDS + 1)
+    return {" ".join(words[start : start + RUN_WORDS]) for start in range(count)}
 
 
 # --- what lies in a directory -----------------------------------------------------------------------------------------

@@ -9,12 +9,14 @@ The reference implementations decide what must come out; the shell solutions are
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
 from edgeevo.domain import Program, ProgramLink, Split, State, Task, derive_seed
 from edgeevo.environments.contract import contract
 from edgeevo.environments.draft import FACT, WITHOUT, Draft, Stage, draw_once, entry_of, follows
+from edgeevo.environments.reserved import echoes
 from edgeevo.environments.skills import Draw, Entry, NoInstanceError
 from edgeevo.environments.telling import words
 from edgeevo.environments.wording import PATHS, QUOTED, Speaker, Style
@@ -23,6 +25,7 @@ from edgeevo.errors import TaskError
 __all__ = ["FACT", "WITHOUT", "entry_of", "follows", "naive_command", "render", "uses"]
 
 MAX_DRAWS = 40
+MAX_TELLINGS = 8
 
 
 def render(program: Program, seed: int, split: Split) -> Task:
@@ -136,6 +139,11 @@ def _names_something(draft: Draft, speaker: Speaker) -> bool:
     return False
 
 
+def _tellings(draft: Draft, speaker: Speaker, split: Split, rng: Random) -> Iterator[tuple[str, str]]:
+    """The draft in words, again and again in others."""
+    return (words(draft, speaker, split, rng) for _ in range(MAX_TELLINGS))
+
+
 def _finish(draft: Draft, program: Program, seed: int, split: Split, rng: Random) -> Task:
     scene, style = draft.scene, Style.draw(rng)
     speaker = Speaker(style, scene.cwd, scene.home)
@@ -146,7 +154,9 @@ def _finish(draft: Draft, program: Program, seed: int, split: Split, rng: Random
     )
     if split is not Split.PRACTICE and not _names_something(draft, speaker):
         raise NoInstanceError  # "find . -type f" is the same command in every split
-    instruction, wording = words(draft, speaker, split, rng)
+    instruction, wording = next((told for told in _tellings(draft, speaker, split, rng) if not echoes(told[0], split)), ("", ""))
+    if not instruction:
+        raise NoInstanceError  # whatever this draft is called in this split, a held-out request says it too
     if absent:
         instruction += f" ({', '.join(absent)} is not installed)"
     initial = State(nodes=dict(sorted(draft.initial.nodes.items())), cwd=scene.cwd, home=scene.home, absent_tools=absent)

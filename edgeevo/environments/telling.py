@@ -39,6 +39,7 @@ LIST = ("list ", "find ", "get a list of ", "print the paths of ", "show me the 
 LIST_ONE = ("find ", "locate ", "print the path of ", "show me the path of ", "i need the path of ")  # "print the file" would be its text
 TELL = ("tell me ", "print ", "show ", "find out ", "i need to know ", "let me know ", "report ", "i want to know ", "output ")
 GATHER = ("get ", "get ", "take ", "find ", "collect ", "fetch ")
+VERBS = tuple(dict.fromkeys(("", *SHOW, *LIST, *LIST_ONE, *TELL, *GATHER)))  # whatever may stand before a noun phrase
 
 # How clauses are joined: what stands before the first, before those in the middle (the second of two), before the last.
 EVERYDAY_JOINTS = ("|, then |, and ", "| and |, and ", "| and then |, and then ", "|, and |, then ", "|. then |. then ")  # in every split

@@ -75,7 +75,7 @@ FRAGMENT = frozenset(
     "sorted numbers days row slow comma-separated before nobody no only full bare numeric i there days just newest oldest value "
     "everywhere to into of given starting with for among step a recursive non-recursive".split()
 )  # requests that begin so are no imperatives: no "please" or "can you" before them
-_CHOICE = re.compile(r"\[([^\[\]]*)\]")
+CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _SLOT = re.compile(r"\{(<?\w+)(?::(\w+))?\}")
 _EXT_FILES = re.compile(r" \{ext\} files?\b")
 
@@ -195,8 +195,8 @@ class Speaker:
     def fill(self, template: str, params: dict[str, str], rng: Random) -> str:
         """A wording template with its choices made and its values said; `{n:th}` is said as an ordinal."""
         chosen = template
-        while _CHOICE.search(chosen):
-            chosen = _CHOICE.sub(lambda m: rng.choice(m.group(1).split("|")), chosen, count=1)
+        while CHOICE.search(chosen):
+            chosen = CHOICE.sub(lambda m: rng.choice(m.group(1).split("|")), chosen, count=1)
 
         def said(match: re.Match[str]) -> str:
             name, form = match.group(1), match.group(2)

@@ -8,18 +8,16 @@ BROKEN attempts count nowhere.
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from itertools import combinations
 
 import msgspec
 
-from edgeevo.domain import Task, Value, content_id
+from edgeevo.domain import Task, Value, content_id, runs
 from edgeevo.events import Judgement
 from edgeevo.store.reader import Reader, RunRow
 
 Z = 1.959963984540054
-GRAM_WORDS = 8
 PURPOSES = ("practice", "exam", "audit")
 
 
@@ -242,7 +240,7 @@ def overlaps(reader: Reader) -> list[Overlap]:
             for task in reader.tasks(source):
                 sets[purpose]["structure"].add(structure_key(task))
                 sets[purpose]["commands"].add(commands_key(task))
-                sets[purpose]["8-grams"] |= grams(task.instruction)
+                sets[purpose]["8-grams"] |= runs(task.instruction)
     found = []
     for what in ("structure", "commands", "8-grams"):
         for left, right in combinations(PURPOSES, 2):
@@ -274,10 +272,3 @@ def _normalised(command: str) -> str:
         return " ".join(lexer)
     except ValueError:  # a here-document or an odd quote: spacing alone is normalised
         return " ".join(command.split())
-
-
-def grams(text: str) -> set[str]:
-    """All runs of 8 lower-case words of an instruction; a shorter one is one run."""
-    words = re.findall(r"\S+", text.lower())
-    count = max(1, len(words) - GRAM_WORDS + 1)
-    return {" ".join(words[start : start + GRAM_WORDS]) for start in range(count)}

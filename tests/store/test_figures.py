@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeevo.cli.report import lines
-from edgeevo.domain import Split
+from edgeevo.domain import Split, runs
 from edgeevo.errors import StoreError
 from edgeevo.events import Ending, Evaluated
 from edgeevo.rehearsal import outcome, task
-from edgeevo.store.figures import commands_key, difference, grams, overlaps, report, wilson
+from edgeevo.store.figures import commands_key, difference, overlaps, report, wilson
 from edgeevo.store.reader import Reader
 from edgeevo.store.writer import Store
 from tests.store.conftest import fill
@@ -96,7 +96,7 @@ def test_quoting_and_spacing_do_not_hide_a_command() -> None:
 
 def test_short_instructions_are_one_gram() -> None:
     """Fewer than eight words still count, as a whole."""
-    assert grams("Show  it NOW") == {"show it now"}
+    assert runs("Show  it NOW") == {"show it now"}
 
 
 @given(st.integers(0, 500), st.integers(1, 500))
