@@ -24,6 +24,7 @@ from typing import BinaryIO
 import msgspec
 
 from edgeevo.domain import Adapter, Value, encode
+from edgeevo.durable import sync_directory, write_durably
 from edgeevo.errors import ModelError, RefusedError
 from edgeevo.models import sha256_of
 from edgeevo.models.factory import Factory
@@ -172,17 +173,6 @@ class Shelf:
         self.slots = slots
 
 
-def write_durably(path: Path, data: bytes) -> None:
-    """Write `path` so that after a power cut either the old or the new content is there: temp, fsync, rename, fsync the directory."""
-    temporary = path.with_name(path.name + ".new")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    _sync_directory(path.parent)
-
-
 def _copy_durably(source: Path, target: Path) -> str:
     """Copy in chunks beside `target`, sync, rename; returns the hash of what was written."""
     temporary = target.with_name(target.name + ".new")
@@ -194,18 +184,10 @@ def _copy_durably(source: Path, target: Path) -> str:
         writer.flush()
         os.fsync(writer.fileno())
     temporary.replace(target)
-    _sync_directory(target.parent)
+    sync_directory(target.parent)
     return digest.hexdigest()
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:
     while chunk := file.read(CHUNK_BYTES):
         yield chunk
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

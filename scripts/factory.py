@@ -27,11 +27,11 @@ from edgeevo.config import Config, Loaded, keys, share
 from edgeevo.control import AuditAsked, NightAsked, Status, StatusAsked, ask
 from edgeevo.demo import cache_place, overrides, served
 from edgeevo.domain import content_id
+from edgeevo.durable import write_durably
 from edgeevo.errors import ConfigError, EdgeevoError, ModelError
 from edgeevo.events import Decision, NightRequest
 from edgeevo.models import factory, fetch, load_card
 from edgeevo.models.factory import ExamFigures, FactoryCard, Passed
-from edgeevo.slots import write_durably
 from edgeevo.store.figures import gates, rates, report
 from edgeevo.store.reader import Reader
 

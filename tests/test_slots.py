@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from edgeevo.domain import Adapter
+from edgeevo.durable import write_durably
 from edgeevo.errors import ModelError, RefusedError
 from edgeevo.models.factory import Factory
-from edgeevo.slots import Shelf, write_durably
+from edgeevo.slots import Shelf
 
 
 def adapter_file(directory: Path, content: bytes) -> tuple[Path, Adapter]:

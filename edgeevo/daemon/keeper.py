@@ -20,6 +20,7 @@ from edgeevo.control import Finished, Told
 from edgeevo.daemon.job import Job, decode
 from edgeevo.daemon.telling import tell
 from edgeevo.domain import Adapter, content_id, derive_seed, encode
+from edgeevo.durable import write_durably
 from edgeevo.errors import EdgeevoError, ModelError, RefusedError, StoreError, WorkerError
 from edgeevo.events import (
     AdapterJudged,
@@ -34,7 +35,7 @@ from edgeevo.events import (
     Progress,
 )
 from edgeevo.models import cards
-from edgeevo.slots import Shelf, write_durably
+from edgeevo.slots import Shelf
 from edgeevo.store.writer import Owner, Store
 
 WEIGHTS_MODULE = "edgeevo.models.weights"

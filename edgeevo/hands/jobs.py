@@ -24,8 +24,9 @@ from typing import Literal, TypeVar
 import msgspec
 
 from edgeevo.domain import Changes, Value
+from edgeevo.durable import write_durably
 from edgeevo.errors import RefusedError
-from edgeevo.hands.ledger import home, make_private, open_lock, write_durably
+from edgeevo.hands.ledger import home, make_private, open_lock
 from edgeevo.hands.place import Seen
 
 STOP_SECONDS = 10.0  # from an interrupt to a kill

@@ -24,6 +24,7 @@ from typing import Literal
 import msgspec
 
 from edgeevo.domain import File, Node, Value
+from edgeevo.durable import sync_directory, write_durably
 from edgeevo.errors import RefusedError
 from edgeevo.hands.place import Place, copy_content, digest_of, meta_of, shown
 from edgeevo.hands.plan import Parent, Plan, Step
@@ -175,7 +176,7 @@ class Ledger:
                 os.close(fd)
             self._step("name the record")
             os.rename(half, self.place / run)
-            _sync_directory(self.place)
+            sync_directory(self.place)
         except OSError as error:
             shutil.rmtree(half, ignore_errors=True)
             raise RefusedError(f"the record for undoing can't be written: {error}", hint="make room in your state directory") from error
@@ -247,22 +248,3 @@ def open_lock(path: Path) -> int:
 
 def _unusable(place: Path, error: Exception) -> RefusedError:
     return RefusedError(f"the record in {place} can't be used: {error}", hint="see to its disk and permissions, or move it away")
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    """Replace a small file: complete and durable, or as it was."""
-    new = path.with_name(path.name + ".new")
-    with new.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(new, path)
-    _sync_directory(path.parent)
-
-
-def _sync_directory(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

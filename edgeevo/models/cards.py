@@ -18,6 +18,7 @@ from typing import IO, Literal
 import msgspec
 
 from edgeevo.domain import Value
+from edgeevo.durable import sync_directory
 from edgeevo.errors import ModelError, WorkerError
 from edgeevo.worker import Worker
 
@@ -151,7 +152,7 @@ def _fetched(card: Card, models_dir: Path, progress: Callable[[str], object]) ->
             progress(f"making {card.quantisation} of {card.made_from.quantisation} ({card.size_bytes / 1e6:.0f} MB)")
             partial = _requantised(partial, scratch / "made", card)
         os.replace(partial, target)
-    _sync_directory(models_dir)
+    sync_directory(models_dir)
     progress(f"verified {card.name}: sha256 {card.sha256}")
     return target
 
@@ -219,11 +220,3 @@ def _opened(path: Path) -> IO[bytes]:
         return path.open("rb")
     except OSError as error:
         raise ModelError(f"model source {path} can't be read: {error.strerror}", hint="check source.path in the model card") from error
-
-
-def _sync_directory(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
