@@ -24,6 +24,7 @@ from edgeevo.agent.episode import verify
 from edgeevo.domain import Split, derive_seed
 from edgeevo.environments import sets
 from edgeevo.environments.program import render
+from edgeevo.errors import TaskError
 from edgeevo.events import EnvironmentAdmitted
 from edgeevo.evolution.harness import Harness
 from edgeevo.evolution.lineage import Pool
@@ -68,7 +69,11 @@ def again(path: Path) -> list[dict[str, object]]:
         with Reader(path) as reader:
             for known in reader.environments(limit=100_000):
                 environment = reader.environment(known.id).environment
-                task = render(environment.program, derive_seed("again", known.id), Split.PRACTICE)
+                try:
+                    task = render(environment.program, derive_seed("again", known.id), Split.PRACTICE)
+                except TaskError as error:  # counted like an oracle that fails
+                    rows.append({"id": known.id, "oracle": False, "nop": False, "uid": os.getuid(), "why": [str(error)]})
+                    continue
                 oracle, nop = verify(task, sandbox, task.oracle).verdict, verify(task, sandbox, ()).verdict
                 rows.append({"id": known.id, "oracle": oracle.passed, "nop": nop.passed, "uid": os.getuid(), "why": list(oracle.reasons)})
     finally:

@@ -1,6 +1,6 @@
 """What edgeevo costs while it does nothing: memory of the daemon at rest, and the time of `edgeevo status` against `python -c pass`.
 
-    python benchmarks/footprint.py [--quick] [--json [FILE]]
+    python benchmarks/footprint.py [--quick] [--json FILE]
 
 The daemon is the real one (`python -m edgeevo.daemon`) on a fresh state directory, without a model. Status and its peer are run in
 interleaved pairs, so that whatever else the machine does hits both; the ratio of each pair is one row, the claim is their median, its
@@ -40,20 +40,18 @@ def main() -> int:
     """Measure, print a table or JSON, exit with 1 when a claim does not hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer pairs")
-    parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="write the claims as JSON; without FILE to stdout")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the claims to FILE, raw rows beside it")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="edgeevo-") as name:
         claims = measure(Path(name), pairs=10 if options.quick else 40)
-    if options.json == "-":
-        print(json.dumps({"claims": claims}))
-    elif options.json:
-        Path(options.json).write_text(json.dumps(claims, indent=1) + "\n")
-    else:
-        print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
-        for claim in claims:
-            print(
-                f"{claim['claim']}: {claim['figure']:.2f} {claim['unit']} ({claim['op']} {claim['target']:g}), against {claim['against']}"
-            )
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    for claim in claims:
+        print(f"{claim['claim']}: {claim['figure']:.2f} {claim['unit']} ({claim['op']} {claim['target']:g}), against {claim['against']}")
+    if options.json:
+        raw = options.json.with_suffix(".rows.jsonl")
+        raw.write_text("".join(json.dumps({claim["claim"]: claim["rows"]}) + "\n" for claim in claims), encoding="utf-8")
+        told = [{**claim, "rows": raw.name} for claim in claims]
+        options.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     return 0 if all(claim["figure"] <= claim["target"] for claim in claims) else 1
 
 
@@ -81,17 +79,8 @@ def claim(
 ) -> dict[str, Any]:
     """One claim, all of them upper bounds, in the words of benchmarks/run.py and with its raw rows."""
     low, high = interval or (figure, figure)
-    shared = {
-        "claim": text,
-        "value": figure,
-        "figure": figure,
-        "unit": unit,
-        "op": "<=",
-        "target": target,
-        "at_most": target,
-        "against": against,
-    }
-    return {**shared, "n": len(rows), "interval": [low, high], "low": low, "high": high, "rows": [round(row, 4) for row in rows]}
+    shared = {"claim": text, "figure": figure, "unit": unit, "op": "<=", "target": target, "against": against}
+    return {**shared, "n": len(rows), "interval": [low, high], "rows": [round(row, 4) for row in rows]}
 
 
 def wait_until_ready(config: Path, worker: Worker) -> None:

@@ -40,8 +40,8 @@ def verdict(claim: dict[str, Any]) -> tuple[bool, str]:
     """Whether a claim holds, and the line that says so. A claim that lacks a field does not hold."""
     missing = [name for name in FIELDS if claim.get(name) is None]
     text = str(claim.get("claim", "a claim without words"))
-    if missing or claim["op"] not in OPERATORS or not isinstance(claim["figure"], int | float):
-        return False, f"{text}: incomplete claim ({', '.join(missing) or 'op or figure'})"
+    if missing or claim["op"] not in OPERATORS or not isinstance(claim["figure"], int | float) or not isinstance(claim["rows"], str):
+        return False, f"{text}: incomplete claim ({', '.join(missing) or 'op, figure or rows'})"
     keeps = OPERATORS[claim["op"]]
     low, high = claim["interval"]
     holds = bool(keeps(claim["figure"], claim["target"]))
@@ -69,7 +69,8 @@ def run(path: Path, folder: Path, *, quick: bool) -> tuple[list[dict[str, Any]],
         return [], f"wrote no JSON: {error}"
     if not isinstance(claims, list) or not claims:
         return [], "made no claims"
-    lost = [str(claim["rows"]) for claim in claims if claim.get("rows") and not (folder / claim["rows"]).exists()]
+    named = [claim["rows"] for claim in claims if isinstance(claim.get("rows"), str)]
+    lost = [name for name in named if not (folder / name).exists()]
     return claims, f"raw rows are missing: {', '.join(lost)}" if lost else ""
 
 

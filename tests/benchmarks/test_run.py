@@ -56,6 +56,13 @@ def test_a_broken_target_is_not_believed(tmp_path: Path, monkeypatch: pytest.Mon
     assert "does not hold: slow: y: 70" in capsys.readouterr().out
 
 
+def test_rows_are_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A claim whose raw data stands in it instead of in a file beside it does not hold, and those after it are still judged."""
+    script(tmp_path, "inline.py", CLAIM | {"rows": [1, 2]}, CLAIM)
+    assert bench(tmp_path, monkeypatch, "--into", str(tmp_path / "out")) == 1
+    assert "1 of 2 claims hold" in capsys.readouterr().out
+
+
 def test_a_benchmark_that_fails_is_not_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A script that crashes, claims nothing, or claims without saying against what, is a failure with its name."""
     (tmp_path / "crash.py").write_text("raise SystemExit(3)\n")
