@@ -7,6 +7,7 @@
     ├── ModelError           weights or an adapter are missing, altered or unusable    exit 5
     ├── StoreError           the database can't be read or written                     exit 6
     ├── DaemonError          the daemon isn't there, or answers nonsense               exit 7
+    │   └── NobodyAnswersError   there is none at the socket, or it is not open to us
     ├── WorkerError          a child process of ours ended without finishing           exit 8
     └── TaskError            a task or program can't be rendered or is malformed       exit 9
 
@@ -61,6 +62,10 @@ class DaemonError(EdgeevoError):
     """The daemon isn't running, refused the caller, or its answer could not be understood."""
 
     exit_code = 7
+
+
+class NobodyAnswersError(DaemonError):
+    """There is no daemon at the socket, or it is not open to the caller: nothing was asked yet."""
 
 
 class WorkerError(EdgeevoError):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from edgeevo.errors import DaemonError
+from edgeevo.errors import DaemonError, NobodyAnswersError
 
 
 def exchange(path: Path, line: bytes, *, timeout_seconds: float) -> Iterator[bytes]:
@@ -21,9 +21,9 @@ def exchange(path: Path, line: bytes, *, timeout_seconds: float) -> Iterator[byt
             with link.makefile("rb") as lines:
                 yield from lines
         except (FileNotFoundError, ConnectionRefusedError) as error:
-            raise DaemonError(f"no daemon answers at {path}", hint="start it with `edgeevo daemon`, or name its --config") from error
+            raise NobodyAnswersError(f"no daemon answers at {path}", hint="start it with `edgeevo daemon`, or name its --config") from error
         except PermissionError as error:
-            raise DaemonError(
+            raise NobodyAnswersError(
                 f"the socket {path} is not open to you",
                 hint="ask to be admitted by control.read_group or control.operate_group; a new group counts from the next login",
             ) from error

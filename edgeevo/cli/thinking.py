@@ -13,7 +13,7 @@ from edgeevo.config import Loaded
 from edgeevo.control import ProposeAsked, Proposed, Recorded, RunEnded, Said, ask
 from edgeevo.daemon.brain import ModelBrain
 from edgeevo.domain import Adapter, Message
-from edgeevo.errors import DaemonError, ModelError
+from edgeevo.errors import DaemonError, ModelError, NobodyAnswersError
 from edgeevo.models import factory
 from edgeevo.store.reader import Reader
 
@@ -31,13 +31,17 @@ class Thinker:
         return self.many([conversation])[0]
 
     def many(self, conversations: Sequence[tuple[Message, ...]]) -> list[Said]:
-        """Replies in order. The first call decides whether the daemon is asked: when none is running, the model is loaded here."""
+        """Replies in order. The first call decides whether the daemon is asked: when none can be, the model is loaded here, which is said.
+
+        A daemon that is there and fails is an error: a second model beside it would only hide that.
+        """
         if self._own is None:
             try:
                 answer = ask(self._loaded.socket, ProposeAsked(conversations=tuple(conversations), adapter=self._adapter))
-            except DaemonError:
+            except NobodyAnswersError as error:
                 if self.policy_id:  # it was there a moment ago: half a task by one brain and half by another would be nobody's outcome
                     raise
+                click.echo(clean(f"edgeevo: {error}; the model is loaded here"), err=True)
             else:
                 if not isinstance(answer, Proposed):
                     raise DaemonError(

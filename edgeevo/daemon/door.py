@@ -94,17 +94,19 @@ class Connection:
         if not chunk:
             self.gone = True
             return None
+        end = chunk.find(b"\n")  # in what is new: looking through all of a long line again for each piece of it takes quadratic time
+        end += len(self._incoming) if end >= 0 else 0
         self._incoming += chunk
         if len(self._incoming) > self._max_bytes:
             raise DaemonError(
                 f"request longer than {self._max_bytes} bytes", hint="send fewer lines at a time, or raise control.max_message_bytes"
             )
-        line, newline, rest = self._incoming.partition(b"\n")
-        if not newline:
+        if end < 0:
             return None
-        self._incoming = bytearray(rest)
+        line = bytes(self._incoming[:end])
+        del self._incoming[: end + 1]
         try:
-            return msgspec.json.decode(bytes(line), type=Request)
+            return msgspec.json.decode(line, type=Request)
         except msgspec.DecodeError as error:
             raise DaemonError(f"request not understood: {error}", hint="client and daemon must be of the same version") from error
 

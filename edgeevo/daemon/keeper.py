@@ -61,8 +61,11 @@ class Keeper:
         self._heard = 0  # events recorded since the worker was started
         self._trained: str | None = None
         self._complete = False
-        for owner, seq, adapter in store.promotions_left():
-            self._activate(adapter, (owner, seq))
+
+    def carry_out(self) -> None:
+        """Promotions that were recorded when we were killed; call once, after the start."""
+        for owner, seq, incumbent, adapter in self._store.promotions_left():
+            self._activate(adapter, incumbent, (owner, seq))
 
     # --- starting ---
 
@@ -104,6 +107,7 @@ class Keeper:
     def _start(
         self, kind: str, cause: str, seed: int, request: bytes, deadline_at: float | None, sha256: str | None, known: tuple[Event, ...] = ()
     ) -> None:
+        self._refuse_second()  # before anything is registered: what was refused must not begin some other time
         now = self._wall()
         name = self._store.start(kind, cause=cause, seed=seed, request=request, now=now, deadline_at=deadline_at, adapter_sha256=sha256)
         for event in known:
@@ -112,10 +116,7 @@ class Keeper:
 
     def go_on(self, owner: Owner) -> None:
         """Start or resume the worker of `owner` behind its stored events; the model is verified anew."""
-        if self.job is not None or self._again:
-            raise RefusedError(
-                f"{self.job.owner if self.job else self._again} is running", hint="wait for it, or stop it with Ctrl-C where it is followed"
-            )
+        self._refuse_second()
         model = self._model()
         self._store.resumed(owner.id)
         self.owner, self.progress, self._trained, self._complete = owner, None, None, False
@@ -128,6 +129,23 @@ class Keeper:
                 self.job = self._play(owner, model)
         except WorkerError as error:
             self._failed(error)
+        except StoreError as error:  # what can't be read will not be read the next time either: that counts as a failure of the work
+            unreadable = isinstance(error.__cause__, msgspec.DecodeError)
+            self._failed(WorkerError(str(error), hint=error.hint) if unreadable else error)
+        except msgspec.DecodeError as error:
+            self._failed(WorkerError(f"{owner.id} was asked for by another version of edgeevo: {error}", hint="start a new one"))
+        except OSError as error:
+            self._failed(self._unusable(error))
+
+    def _refuse_second(self) -> None:
+        if self.job is not None or self._again:
+            raise RefusedError(
+                f"{self.job.owner if self.job else self._again} is running", hint="wait for it, or stop it with Ctrl-C where it is followed"
+            )
+
+    def _unusable(self, error: OSError) -> StoreError:
+        hint = "free disk space and see to its permissions; the work waits until then"
+        return StoreError(f"state directory {self._loaded.state_dir} can't be used: {error}", hint=hint)
 
     def _play(self, owner: Owner, model: ModelFiles) -> Job:
         past = self._store.past(owner.id)
@@ -164,6 +182,8 @@ class Keeper:
                 self._end()
         except EdgeevoError as error:
             self._failed(error)
+        except OSError as error:
+            self._failed(self._unusable(error))
 
     def _weights_ready(self, weights_dir: str) -> None:
         assert self.job is not None and self.owner is not None
@@ -191,7 +211,7 @@ class Keeper:
                     raise ModelError(
                         f"adapter {event.candidate_sha256[:12]} was judged but never trained", hint="the next night starts anew"
                     )
-                self._activate(adapter, (self.owner.id, seq))
+                self._activate(adapter, event.incumbent_sha256, (self.owner.id, seq))
             case NightEnded():
                 self._complete = True
         if isinstance(event, Progress):
@@ -199,9 +219,13 @@ class Keeper:
         else:
             self._say(Told(text=tell(event)))
 
-    def _activate(self, adapter: Adapter, judgement: tuple[str, int]) -> None:
-        """Flip the slot and note that it was done; doing it twice does it once."""
-        slots = self._shelf.slots
+    def _activate(self, adapter: Adapter, incumbent_sha256: str | None, judgement: tuple[str, int]) -> None:
+        """Flip the slot and note that it was done; doing it twice does it once. Whom it won against must be what serves."""
+        slots, serving = self._shelf.slots, self._shelf.serving
+        if (serving.sha256 if serving else None) not in (incumbent_sha256, adapter.sha256):
+            now, than = (sha256[:12] if sha256 else "the base" for sha256 in (serving.sha256 if serving else None, incumbent_sha256))
+            self._note_slots("superseded", f"{judgement[0]} examined against {than}, but {now} serves", judgement)
+            return
         if slots.active is None or slots.active.sha256 != adapter.sha256:
             try:
                 if slots.candidate is None or slots.candidate.sha256 != adapter.sha256:
@@ -209,19 +233,22 @@ class Keeper:
                 self._shelf.activate(adapter.sha256)
             except ModelError as error:
                 self._store.note("adapter", str(error), self._wall())
-                self._store.slot_changed("quarantine", None, None, str(error), self._wall(), judgement=judgement)
+                self._note_slots("quarantine", str(error), judgement)
                 return
-        slots = self._shelf.slots
-        previous = slots.previous.sha256 if slots.previous else None
-        self._store.slot_changed("activate", adapter.sha256, previous, f"promoted by {judgement[0]}", self._wall(), judgement=judgement)
+        self._note_slots("activate", f"promoted by {judgement[0]}", judgement)
+
+    def _note_slots(self, action: str, reason: str, judgement: tuple[str, int]) -> None:
+        """What was done about a promotion, beside what really serves now."""
+        active, previous = (slot.sha256 if slot else None for slot in (self._shelf.slots.active, self._shelf.slots.previous))
+        self._store.slot_changed(action, active, previous, reason, self._wall(), judgement=judgement)
 
     def _end(self) -> None:
         """The worker ended by itself: the night is complete, or it stopped early and goes on another time."""
         assert self.job is not None and self.owner is not None
         owner, trained = self.owner, self._trained
         complete = self._complete or owner.kind == "audit"
-        self._drop(0.0)
         self._store.finish(owner.id, "ended" if complete else "interrupted", reason="" if complete else "ended early", now=self._wall())
+        self._drop(0.0)
         if complete:
             self._tidy(owner)
         self._say(
@@ -283,10 +310,10 @@ class Keeper:
 
     def stop(self, reason: str, *, for_good: bool = False) -> str:
         """Stop what runs; a night goes on in a later window unless `for_good` or it is a comparison. Returns its id, empty: nothing ran."""
-        self._again = ""
-        if self.job is None or self.owner is None:
+        waiting, self._again = self._again, ""
+        owner = self.owner or next((each for each in self._store.unfinished() if each.id == waiting), None)
+        if owner is None:
             return ""
-        owner = self.owner
         self._drop(self._loaded.config.daemon.stop_seconds)
         over = for_good or owner.kind == "audit" or owner.cause == "comparison"
         self._store.finish(owner.id, "stopped" if over else "interrupted", reason=reason, now=self._wall())

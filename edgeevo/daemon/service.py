@@ -55,6 +55,7 @@ class Service:
                 self.health[name] = incident
         self.keeper = Keeper(loaded, self.store, self.shelf, host.wall, self._tell)
         self._guarded("floor", self._settle)
+        self._guarded("promotion", self.keeper.carry_out)
         access = Access(uids=config.control.allow_uids, read_gid=loaded.read_gid, operate_gid=loaded.operate_gid)
         self.door = Door(loaded.socket, access, max_bytes=config.control.max_message_bytes)
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -189,7 +190,7 @@ class Service:
         """The one place where errors of the box end: shown by status until the same work succeeds, and noted where notes can be written."""
         try:
             work()
-        except EdgeevoError as error:
+        except (EdgeevoError, OSError) as error:
             if self.health.get(name) != str(error):
                 with contextlib.suppress(EdgeevoError):
                     self.store.note(name, str(error), self.host.wall())

@@ -189,7 +189,7 @@ class Ledger:
         held = sum(status.st_blocks * 512 for path in self.place.rglob("*") if stat.S_ISREG((status := path.lstat()).st_mode))
         sizes = {step.path: sum(ENTRY_BYTES + _stored_bytes(step, which) for which in ("before", "after")) for step in plan.steps}
         if held + sum(sizes.values()) > self._max_bytes:
-            largest = max(sizes, key=lambda path: sizes[path])
+            largest = max(sizes, key=lambda path: sizes[path], default=b"the marks of the run")
             raise RefusedError(
                 f"undoing would need {sum(sizes.values())} bytes beside the {held} in {self.place}, more than {self._max_bytes} "
                 f"(the largest: {shown(largest)})",

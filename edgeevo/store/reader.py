@@ -135,14 +135,13 @@ class Reader:
 
     def environments(self, *, rejected: bool = False, limit: int = 1000) -> list[EnvironmentRow]:
         """Admitted (or rejected) environments, newest first."""
-        sql = f"{_ENVIRONMENTS} where e.admitted = ? order by e.owner desc, e.seq desc limit ?"
+        sql = f"{_ENVIRONMENTS} where e.admitted = ? order by e.rowid desc limit ?"
         return self._rows(EnvironmentRow, sql, [0 if rejected else 1, limit])
 
     def environment(self, prefix: str) -> EnvironmentFile:
         """One environment by the first digits of its id, with the evidence for or against it. StoreError when not exactly one matches."""
         rows = self.query(
-            "select id, detail, body, evidence, admitted from environments where substr(id, 1, ?) = ? "
-            "order by admitted desc, owner desc, seq desc",
+            "select id, detail, body, evidence, admitted from environments where substr(id, 1, ?) = ? order by admitted desc, rowid desc",
             [len(prefix), prefix],
         )
         if len({row["id"] for row in rows}) != 1:

@@ -9,7 +9,7 @@ store.past(night)                               # what a resumed night is given
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -108,10 +108,27 @@ class Store:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-        except sqlite3.Error as error:
-            raise StoreError(
-                f"database {self.path}: {error}", hint="free disk space, or look at `edgeevo doctor`; nothing half-written was kept"
-            ) from error
+        except (sqlite3.Error, OverflowError) as error:
+            raise self._unusable(error) from error
+
+    def _read(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """All rows of a query, as StoreError when it fails: a bad page or a number beyond 64 bits ends one request, not the daemon."""
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except (sqlite3.Error, OverflowError) as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> StoreError:
+        hint = "free disk space, or look at `edgeevo doctor`; nothing half-written was kept"
+        return StoreError(f"database {self.path}: {error}", hint=hint)
+
+    def _decoded(self, body: bytes, kind: Any) -> Any:
+        """A stored value; StoreError, with msgspec's as its cause, when another version wrote it."""
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except msgspec.DecodeError as error:
+            what = f"database {self.path} holds what can't be read: {error}"
+            raise StoreError(what, hint="another version of edgeevo wrote it: install that one, or begin anew") from error
 
     # --- nights and audits ---
 
@@ -154,36 +171,34 @@ class Store:
     def unfinished(self) -> list[Owner]:
         """Nights and audits that were running or interrupted, oldest first: after a start, these go on."""
         columns = [field.name for field in msgspec.structs.fields(Owner)]
-        rows = self._connection.execute(
-            f"select {', '.join(columns)} from owners where status in (?, ?) order by started_at", RUNNING
-        ).fetchall()  # fmt: skip
+        rows = self._read(f"select {', '.join(columns)} from owners where status in (?, ?) order by started_at", RUNNING)
         return [Owner(**dict(zip(columns, row, strict=True))) for row in rows]
 
     def count(self, kind: str) -> int:
         """How many nights or audits there have been."""
-        return int(self._connection.execute("select count(*) from owners where kind = ?", [kind]).fetchone()[0])
+        return int(self._read("select count(*) from owners where kind = ?", [kind])[0][0])
 
     def past(self, owner: str) -> tuple[Event, ...]:
         """The stored events of a night or audit, in order."""
-        rows = self._connection.execute("select body from events where owner = ? and body is not null order by seq", [owner])
-        return tuple(msgspec.json.decode(row[0], type=Event) for row in rows)
+        rows = self._read("select body from events where owner = ? and body is not null order by seq", [owner])
+        return tuple(self._decoded(row[0], Event) for row in rows)
 
     def audits_of(self, adapter_sha256: str | None) -> tuple[Event, ...]:
         """All stored parts of audits of one adapter (None: the base), so that nothing is measured twice."""
-        rows = self._connection.execute(
+        rows = self._read(
             "select body from events join owners on owners.id = events.owner where owners.kind = 'audit' "
             "and events.kind = 'evaluated' and owners.adapter_sha256 is ? order by owners.started_at, seq",
             [adapter_sha256],
         )
-        return tuple(msgspec.json.decode(row[0], type=Event) for row in rows)
+        return tuple(self._decoded(row[0], Event) for row in rows)
 
     def lineages(self) -> tuple[Environment, ...]:
         """Admitted environments of all nights in the order of their admission; those of comparisons, which grow nothing, left out."""
-        rows = self._connection.execute(
+        rows = self._read(
             "select body from environments join owners on owners.id = environments.owner "
             "where admitted = 1 and owners.cause != 'comparison' order by owners.started_at, owners.rowid, environments.seq"
         )
-        return tuple(msgspec.json.decode(row[0], type=Environment) for row in rows)
+        return tuple(self._decoded(row[0], Environment) for row in rows)
 
     def record(self, owner: str, event: Event, *, now: float) -> int:
         """One event and every row derived from it, in one durable transaction. Returns its number; `Progress` has none (0)."""
@@ -210,8 +225,8 @@ class Store:
 
     def run_of(self, uid: int, run: int | None) -> int | None:
         """The number of a user's run, if it is theirs: this one, or None for their last."""
-        row = self._connection.execute("select max(id) from runs where uid = ?1 and (?2 is null or id = ?2)", [uid, run]).fetchone()
-        return None if row[0] is None else int(row[0])
+        found = self._read("select max(id) from runs where uid = ?1 and (?2 is null or id = ?2)", [uid, run])
+        return None if found[0][0] is None else int(found[0][0])
 
     def add_feedback(self, run: int, uid: int, now: float, *, good: bool, note: str) -> None:
         """What a person thought of a run; it is an opinion, and nothing that decides reads it."""
@@ -227,39 +242,37 @@ class Store:
             row = {"at": now, "action": action, "active": active, "previous": previous, "reason": reason}
             db.table("slot_changes").insert({**row, "owner": owner, "seq": seq})
 
-    def promotions_left(self) -> list[tuple[str, int, Adapter]]:
-        """Promotions that were recorded but not carried out (we were killed between the two): owner, number of the event, adapter."""
-        rows = self._connection.execute(
-            "select j.owner, j.seq, a.body from judgements j "
+    def promotions_left(self) -> list[tuple[str, int, str | None, Adapter]]:
+        """Promotions that were recorded but not carried out: owner, number of the event, whom it won against, adapter."""
+        rows = self._read(
+            "select j.owner, j.seq, j.incumbent_sha256, a.body from judgements j "
             "join adapters a on a.sha256 = j.candidate_sha256 join owners o on o.id = j.owner "
             "where j.decision = 'promote' and o.cause != 'comparison' "
             "and not exists (select 1 from slot_changes s where s.owner = j.owner and s.seq = j.seq) order by j.at"
         )
-        return [(owner, seq, msgspec.json.decode(body, type=Adapter)) for owner, seq, body in rows]
+        return [(owner, seq, incumbent, self._decoded(body, Adapter)) for owner, seq, incumbent, body in rows]
 
     def adapter(self, prefix: str) -> Adapter | None:
         """The one adapter whose hash starts with `prefix`; None when there is none, or more than one."""
-        rows = self._connection.execute(
-            "select body from adapters where substr(sha256, 1, ?) = ? limit 2", [len(prefix), prefix]
-        ).fetchall()
-        return msgspec.json.decode(rows[0][0], type=Adapter) if len(rows) == 1 else None
+        rows = self._read("select body from adapters where substr(sha256, 1, ?) = ? limit 2", [len(prefix), prefix])
+        return self._decoded(rows[0][0], Adapter) if len(rows) == 1 else None
 
     def last_night(self, since: float = 0.0, cause: str | None = None) -> tuple[str, str]:
         """Id and summary of the latest finished night since then (of that cause), or two empty strings."""
-        row = self._connection.execute(
+        found = self._read(
             "select id, case when summary = '' then status || ' ' || reason else summary end from owners where kind = 'night' "
             "and ended_at is not null and started_at >= ?1 and (?2 is null or cause = ?2) order by started_at desc limit 1",
             [since, cause],
-        ).fetchone()
-        return (row[0], row[1]) if row else ("", "")
+        )
+        return (found[0][0], found[0][1]) if found else ("", "")
 
     def examples_of_last_night(self) -> int | None:
         """How many examples the latest evolving night trained on; None when there was none."""
-        row = self._connection.execute(
+        found = self._read(
             "select json_extract(e.body, '$.count') from events e join owners o on o.id = e.owner "
             "where e.kind = 'examples_selected' and o.cause != 'comparison' order by e.at desc limit 1"
-        ).fetchone()
-        return int(row[0]) if row else None
+        )
+        return int(found[0][0]) if found else None
 
     def note(self, kind: str, detail: str, now: float) -> None:
         """An incident: something that went wrong with the box, for `status` and `history`."""

@@ -193,7 +193,7 @@ def test_migrations_are_applied_once(store: Store) -> None:
 def test_a_promotion_waits_until_it_was_carried_out(store: Store, tmp_path: Path) -> None:
     """A recorded PROMOTE is listed until a slot change names it."""
     fill(store, tmp_path)
-    ((owner, seq, adapter),) = store.promotions_left()
+    ((owner, seq, _, adapter),) = store.promotions_left()
     store.slot_changed("activate", adapter.sha256, None, "promoted", 300.0, judgement=(owner, seq))
     assert store.promotions_left() == []
 
