@@ -49,7 +49,11 @@ def exit_codes() -> str:
     from edgeevo import errors  # noqa: PLC0415 - only now can it be found
 
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.EdgeevoError)]
-    rows = [(kind.exit_code, f"{(kind.__doc__ or '').splitlines()[0]} (`{kind.__name__}`)") for kind in kinds if "exit_code" in vars(kind) and kind.exit_code > 1]
+    rows = [
+        (kind.exit_code, f"{(kind.__doc__ or '').splitlines()[0]} (`{kind.__name__}`)")
+        for kind in kinds
+        if "exit_code" in vars(kind) and kind.exit_code > 1
+    ]
     rows += [
         (0, "Done."),
         (1, "Anything else; `doctor`: something is wrong on this machine."),
