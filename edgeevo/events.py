@@ -156,7 +156,7 @@ class ExamplesSelected(Value, tag="examples_selected"):
     count: int
     by_source: dict[str, int]
     by_skill: dict[str, int]
-    tasks: tuple[Task, ...] = ()  # the tasks behind the examples: disjointness is proven from these
+    tasks: tuple[Task, ...] = ()  # for the proof of disjointness; without their files, which program and seed give again
 
 
 class TrainingCheckpoint(Value, tag="training_checkpoint"):

@@ -14,6 +14,7 @@ from edgeevo.agent.remote import ModelWorker
 from edgeevo.audit import audit
 from edgeevo.domain import Adapter, Split, derive_seed
 from edgeevo.environments import sets
+from edgeevo.environments.program import render
 from edgeevo.environments.splits import split_of
 from edgeevo.events import (
     AdapterJudged,
@@ -181,6 +182,16 @@ def test_nothing_held_out_is_practised(night: list[Event]) -> None:
     assert learnt and {task.split for task in learnt} == {Split.PRACTICE}
     assert {split_of(program) for program in [*practised, *(task.program for task in learnt)]} == {Split.PRACTICE}
     assert {task.split for e in of(night, Evaluated) for task in e.tasks} == {Split.EXAM}
+
+
+@pytest.mark.sandbox
+def test_what_was_learnt_from_is_kept_without_its_files(night: list[Event]) -> None:
+    """The store keeps no file of an example, and program and seed give the same task with its files again."""
+    learnt = [task for e in of(night, ExamplesSelected) for task in e.tasks]
+    assert learnt and not any(task.initial.nodes for task in learnt)
+    whole = [render(task.program, task.seed, task.split) for task in learnt]
+    assert all(task.initial.nodes for task in whole)
+    assert [msgspec.structs.replace(task, initial=kept.initial) for task, kept in zip(whole, learnt, strict=True)] == learnt
 
 
 @pytest.mark.sandbox
