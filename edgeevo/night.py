@@ -301,7 +301,7 @@ class Night:
 
 
 def _without_files(task: Task) -> Task:
-    """A task as the store keeps it for the proof of disjointness: of its twenty kilobytes nineteen are files that its program and seed give again."""
+    """A task as the store keeps it for the proof of disjointness: nearly all of it are files, which program and seed give again."""
     return msgspec.structs.replace(task, initial=msgspec.structs.replace(task.initial, nodes={}))
 
 
