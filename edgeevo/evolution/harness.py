@@ -79,7 +79,7 @@ class Harness:
                 if proposal is None or builds == BUILDS:
                     break
                 place += 1
-                objection = self.reviewer.review(proposal, pool.ancestors(name), pool.novelties())
+                objection = self.reviewer.review(proposal, pool.ancestors(name), pool.novelties)
                 if objection is not None:
                     yield from self._once(pool, self._rejected(parent, proposal, place, objection.reason, objection.detail))
                     continue

@@ -30,10 +30,11 @@ def novelty(program: Program) -> str:
 class Pool(Value):
     """Admitted environments in order of admission, lineages that ended, and the tries already recorded (lineage, generation, place).
 
-    `earlier` holds the youngest generation that each lineage had when the night began.
+    `earlier` holds the youngest generation that each lineage had when the night began, `novelties` what a new environment must differ from.
     """
 
     environments: tuple[Environment, ...] = ()
+    novelties: frozenset[str] = frozenset()
     earlier: frozenset[tuple[str, int]] = frozenset()
     ended: frozenset[str] = frozenset()
     narrowed: frozenset[tuple[str, int]] = frozenset()
@@ -46,8 +47,13 @@ class Pool(Value):
         match event:
             case EnvironmentAdmitted(environment=env, place=place):
                 key = (env.lineage, env.generation, place)
-                changed = {"environments": (*self.environments, env), "tried": self.tried | {key}, "admitted": self.admitted | {key}}
-                return msgspec.structs.replace(self, **changed)
+                return msgspec.structs.replace(
+                    self,
+                    environments=(*self.environments, env),
+                    novelties=self.novelties | {novelty(env.program)},
+                    tried=self.tried | {key},
+                    admitted=self.admitted | {key},
+                )
             case EnvironmentRejected(environment=env, place=place):
                 return msgspec.structs.replace(self, tried=self.tried | {(env.lineage, env.generation, place)})
             case LineageMoved(lineage=lineage, action="end"):
@@ -66,14 +72,11 @@ class Pool(Value):
         youngest: dict[str, int] = {}
         for env in before:
             youngest[env.lineage] = max(env.generation, youngest.get(env.lineage, 0))
-        pool = Pool(environments=before, earlier=frozenset(youngest.items()))
+        novelties = frozenset(novelty(env.program) for env in before)
+        pool = Pool(environments=before, novelties=novelties, earlier=frozenset(youngest.items()))
         for event in events:
             pool = pool.after(event)
         return pool
-
-    def novelties(self) -> frozenset[str]:
-        """What a new environment must differ from: the `novelty` of every admitted one."""
-        return frozenset(novelty(env.program) for env in self.environments)
 
     def began_at(self, lineage: str) -> int:
         """The youngest generation that a lineage had when the night began; 0 for a new one."""

@@ -74,7 +74,7 @@ class Yes:
 
 def test_an_interrupted_generation_goes_on_with_the_same_decisions_from_every_event() -> None:
     """Cut anywhere, folded and continued, the events are those of the uninterrupted run, none twice."""
-    pool = Pool(environments=FOUNDERS)
+    pool = Pool.of(FOUNDERS, ())
     whole = list(Harness(ScriptedSandbox(silent), 7).generation(1, LINEAGES[:3], pool))
     assert len(whole) >= 9
     for cut in range(len(whole) + 1):
@@ -85,7 +85,7 @@ def test_an_interrupted_generation_goes_on_with_the_same_decisions_from_every_ev
 
 def test_what_is_recorded_is_not_measured_again() -> None:
     """A rejection stands, even if another measurement would come out differently: the next direction is tried, or the lineage ends."""
-    pool = Pool(environments=FOUNDERS)
+    pool = Pool.of(FOUNDERS, ())
     whole = list(Harness(ScriptedSandbox(silent), 7).generation(1, LINEAGES[:1], pool))
     measured = [e for e in whole if isinstance(e, EnvironmentRejected) and e.evidence]
     assert measured and isinstance(whole[-1], LineageMoved) and whole[-1].action == lineage.END
@@ -112,7 +112,7 @@ def test_a_finished_generation_adds_nothing() -> None:
 
 def test_a_lineage_ends_only_when_all_directions_failed() -> None:
     """An end stands behind one try at least in every direction that applies, and the next generation leaves the lineage alone."""
-    whole = list(Harness(ScriptedSandbox(silent), 7).generation(1, LINEAGES[:8], Pool(environments=FOUNDERS)))
+    whole = list(Harness(ScriptedSandbox(silent), 7).generation(1, LINEAGES[:8], Pool.of(FOUNDERS, ())))
     ends = [e for e in whole if isinstance(e, LineageMoved)]
     assert [e.lineage for e in ends] == LINEAGES[:8] and {e.action for e in ends} == {lineage.END}
     tried = {e.environment.direction for e in whole if isinstance(e, EnvironmentRejected)}
@@ -137,21 +137,21 @@ def test_a_held_out_structure_is_never_admitted() -> None:
         return Proposal(program=audit, operator="append_link", direction=direction, touched=1)
 
     harness = Harness(sandbox, 7, proposer=Fixed(smuggle), reviewer=Yes())
-    events += harness.generation(1, LINEAGES[:2], Pool(environments=FOUNDERS))
+    events += harness.generation(1, LINEAGES[:2], Pool.of(FOUNDERS, ()))
     refused = [e for e in events if isinstance(e, EnvironmentRejected)]
     assert len(refused) == 2 + 2 * BUILDS * len(Direction) and {e.reason for e in refused} == {Rejection.HELD_OUT} and sandbox.boxes == []
 
 
 def test_nothing_held_out_comes_out_of_the_rules() -> None:
     """Over many lineages every proposal that reached the verifiers is a practice structure."""
-    events = Harness(ScriptedSandbox(silent), 9).generation(1, LINEAGES[:8], Pool(environments=FOUNDERS))
+    events = Harness(ScriptedSandbox(silent), 9).generation(1, LINEAGES[:8], Pool.of(FOUNDERS, ()))
     built = [e for e in events if isinstance(e, EnvironmentRejected) and e.evidence]
     assert built and all(split_of(e.environment.program) is Split.PRACTICE for e in built)
 
 
 def test_a_child_knows_where_it_comes_from() -> None:
     """Lineage, generation, parent, direction and operator of a child are those of the proposal and its parent."""
-    events = list(Harness(ScriptedSandbox(silent), 7).generation(1, LINEAGES[:4], Pool(environments=FOUNDERS)))
+    events = list(Harness(ScriptedSandbox(silent), 7).generation(1, LINEAGES[:4], Pool.of(FOUNDERS, ())))
     by_lineage = {founder.lineage: founder for founder in FOUNDERS}
     for event in events:
         if isinstance(event, EnvironmentRejected):
@@ -162,7 +162,7 @@ def test_a_child_knows_where_it_comes_from() -> None:
 
 def test_places_count_the_tries_of_a_child() -> None:
     """Within one lineage and generation every try has a place of its own, from 1 on."""
-    events = list(Harness(ScriptedSandbox(silent), 7).generation(1, LINEAGES[:4], Pool(environments=FOUNDERS)))
+    events = list(Harness(ScriptedSandbox(silent), 7).generation(1, LINEAGES[:4], Pool.of(FOUNDERS, ())))
     for name in LINEAGES[:4]:
         places = [e.place for e in events if isinstance(e, EnvironmentRejected) and e.environment.lineage == name]
         assert places == list(range(1, len(places) + 1))

@@ -73,7 +73,7 @@ def test_a_lineage_that_was_past_a_generation_gets_no_more_children_there() -> N
 
 def test_ancestors_come_oldest_first() -> None:
     """The programs of a lineage are in order of generation, however they were stored."""
-    pool = Pool(environments=(child(0, 2), child(0, 1), FOUNDERS[0], FOUNDERS[1]))
+    pool = Pool.of((child(0, 2), child(0, 1), FOUNDERS[0], FOUNDERS[1]), ())
     assert pool.ancestors(FOUNDERS[0].lineage) == [FOUNDERS[0].program, child(0, 1).program, child(0, 2).program]
 
 
