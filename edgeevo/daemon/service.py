@@ -37,6 +37,7 @@ from edgeevo.store.writer import Store
 
 DAY_SECONDS = 86_400.0
 PATIENCE_SECONDS = 1.0  # the loop looks around at least this often
+LATE_TICKS = 3  # of these without one, the scheduler's clock was set back under it
 
 
 class Service:
@@ -77,7 +78,7 @@ class Service:
         self._tick_waits = False
         self._notify = notify_address
         self._offset = host.wall() - host.steady()
-        self._next_daily = host.steady()
+        self._next_daily = self._ticked_at = host.steady()
         self._scheduler = BackgroundScheduler(timezone=datetime.UTC, executors={"default": DebugExecutor()})
 
     @property
@@ -137,6 +138,8 @@ class Service:
         if job is not None:
             poll.register(job.fileno(), select.POLLIN)
         ready = dict(poll.poll(PATIENCE_SECONDS * 1000))
+        if self.host.steady() - self._ticked_at > LATE_TICKS * max(PATIENCE_SECONDS, self.loaded.config.daemon.tick_seconds):
+            self._post_tick()  # the scheduler counts on the wall clock: set back by an hour it would let an hour pass
         if self._wake_read in ready:
             os.read(self._wake_read, 4096)
         for _ in range(
@@ -233,7 +236,7 @@ class Service:
 
     def tick(self) -> None:
         """Look at the box and decide; short, never waits."""
-        self._tick_waits = False
+        self._tick_waits, self._ticked_at = False, self.host.steady()
         self._guarded("tick", self._look)
         self._guarded("retry", self.keeper.retry)
         self._guarded("night", self._decide)

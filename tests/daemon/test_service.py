@@ -98,6 +98,16 @@ def test_t1_a_clock_that_jumps_is_noted_and_the_tick_goes_on(service: Service, j
     assert service.store._connection.execute("select kind from incidents").fetchall() == [("clock",)]
 
 
+def test_t1_a_scheduler_that_waits_for_a_clock_set_back_is_not_waited_for(service: Service) -> None:
+    """The loop ticks by the steady clock when the scheduler has been silent for too long: an hour back is not an hour without a look."""
+    service.tick()
+    service.host.step(10)  # type: ignore[attr-defined]
+    looks = len(service.history)
+    for _ in range(2):
+        service._turn()
+    assert len(service.history) == looks + 1
+
+
 @pytest.mark.parametrize("service", [SlowHost], indirect=True)
 def test_t2_a_box_slower_than_its_ticks_still_answers_and_stops(service: Service) -> None:
     """When each tick takes longer than the time between two, callers are answered and stopping works."""
