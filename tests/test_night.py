@@ -39,6 +39,7 @@ from edgeevo.events import (
     TrainingCheckpoint,
 )
 from edgeevo.learning import exam
+from edgeevo.learning.gate import mcnemar_p
 from edgeevo.night import Night
 
 SEED = 4
@@ -242,7 +243,7 @@ TINY = NightPlan(
     group_attempts=2,
     examples=8,
     batch_size=2,
-    exam_pairs=6,
+    exam_pairs=10,
     threads=1,
     groups=("text",),
     checkpoint_seconds=0.1,
@@ -305,11 +306,12 @@ def test_a_real_night_goes_on_with_the_same_decisions(sandbox, model: ModelWorke
 @pytest.mark.model
 @pytest.mark.sandbox
 def test_shuffled_labels_are_never_promoted(sandbox, model: ModelWorker, files, real: list[Event]) -> None:
-    """The same night on the answers of other tasks is judged KEEP or REJECT."""
+    """The same night on the answers of other tasks is judged KEEP or REJECT, by an exam long enough to promote who wins it."""
     cut = next(i for i, event in enumerate(real) if isinstance(event, PhaseEnded) and event.phase is Phase.PRACTISE) + 1
     plan = msgspec.structs.replace(TINY, shuffle_labels=True)
     mixed = sleep(sandbox, model, files, plan, real[:cut])
     assert of(mixed, ExamplesSelected)[0].examples_id != of(real, ExamplesSelected)[0].examples_id
     assert of(mixed, ExamplesSelected)[0].count == of(real, ExamplesSelected)[0].count
-    assert of(mixed, AdapterJudged)[0].judgement.decision in (Decision.KEEP, Decision.REJECT)
+    judgement = of(mixed, AdapterJudged)[0].judgement
+    assert judgement.decision in (Decision.KEEP, Decision.REJECT) and mcnemar_p(judgement.n, 0) < TINY.p_threshold
     assert exam.set_id(exam_tasks(TINY)) == of(mixed, AdapterJudged)[0].set_id
