@@ -75,6 +75,7 @@ class Connection:
         self.gids = groups_of(link, self.uid, gid)
         self._max_bytes = max_bytes
         self._incoming, self._outgoing = bytearray(), bytearray()
+        self._searched = 0  # so many bytes of `_incoming` hold no end of a line
         self.closing = False
         self.gone = False
 
@@ -94,13 +95,13 @@ class Connection:
         if not chunk:
             self.gone = True
             return None
-        end = chunk.find(b"\n")  # in what is new: looking through all of a long line again for each piece of it takes quadratic time
-        end += len(self._incoming) if end >= 0 else 0
         self._incoming += chunk
         if len(self._incoming) > self._max_bytes:
             raise DaemonError(
                 f"request longer than {self._max_bytes} bytes", hint="send fewer lines at a time, or raise control.max_message_bytes"
             )
+        end = self._incoming.find(b"\n", self._searched)  # all of a long line again for each piece of it would take quadratic time
+        self._searched = len(self._incoming) if end < 0 else 0
         if end < 0:
             return None
         line = bytes(self._incoming[:end])
