@@ -22,7 +22,7 @@ from edgeevo.sandbox.namespace import FILTER
 from edgeevo.sandbox.watch import children, measure
 
 POLL_SECONDS = 0.02
-KILL_GRACE_SECONDS = 2.0  # from the kill to the end of the last process
+KILL_GRACE_SECONDS = 10.0  # from the kill to the end of the last process; a fork bomb of root, whom no rlimit counts, takes seconds
 READ_BYTES = 1 << 16
 MAX_COMMAND_BYTES = 120_000  # the kernel's bound for one argument is 128 KiB
 SETUP_ERROR_BYTES = 2000
@@ -183,13 +183,20 @@ class RunningCommand:
         """Enforce wall clock, memory and number of processes."""
         if now >= self.deadline:
             if self._killed:
-                self._stuck = True
+                self._stuck = not self._news()
             else:
                 self.kill(LimitHit.WALL)
         elif not self._killed and now >= self._next_poll:
             self._next_poll = now + POLL_SECONDS
             if self._child_pid:
                 self._watch()
+
+    def _news(self) -> bool:
+        """Whether something is there to be handled. Among a thousand dying processes we may be the one whom the kernel kept waiting."""
+        poll = select.poll()
+        for fd in self.descriptors:
+            poll.register(fd, select.POLLIN)
+        return bool(poll.poll(0))
 
     def _watch(self) -> None:
         limits = self.box.limits

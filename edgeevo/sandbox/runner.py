@@ -19,6 +19,7 @@ from edgeevo.errors import EdgeevoError
 from edgeevo.sandbox import messages as m
 from edgeevo.sandbox.box import OpenBox, open_directory_box, open_state_box
 from edgeevo.sandbox.command import MAX_COMMAND_BYTES, TOO_LONG, RunningCommand
+from edgeevo.sandbox.confine import take_precedence
 from edgeevo.sandbox.harvest import harvest
 from edgeevo.sandbox.layers import Abilities, Tier, find_abilities
 from edgeevo.sandbox.namespace import DIRECTORY, drop_to, enter, watch_parent
@@ -289,6 +290,8 @@ def main(
     """Entry point of the runner process; `directory_fd` is -1 for boxes on states, `tier` None when the kernel's abilities settle it."""
     control = _claim_descriptors(control_fd, directory_fd)
     try:
+        if uid == 0:
+            take_precedence()
         drop_to(uid, gid)
         parent = watch_parent(parent_pid, from_main_thread=from_main_thread)
         enter(build_filter(), with_directory=directory_fd >= 0)

@@ -25,8 +25,8 @@ class Usage(msgspec.Struct, frozen=True):
 def measure(first_pid: int, max_tasks: int, memory_bytes: int) -> Usage:
     """Walk the process tree below (and with) `first_pid`, the box's process 1, to which every orphan returns.
 
-    Stops counting beyond twice `max_tasks`. Summed resident memory counts pages shared by forks more than once, so when the sum exceeds
-    `memory_bytes` the exact proportional figure replaces it.
+    With more than `max_tasks` it stops there, without a figure for memory. Summed resident memory counts pages shared by forks more than
+    once, so when the sum exceeds `memory_bytes` the exact proportional figure replaces it.
     """
     pids, tasks, seconds, descriptors = [first_pid], 0, 0.0, 0
     for pid in pids:  # grows while it is walked
@@ -37,8 +37,8 @@ def measure(first_pid: int, max_tasks: int, memory_bytes: int) -> Usage:
             fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
             seconds = max(seconds, (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND)
             descriptors = max(descriptors, os.stat(f"/proc/{pid}/fd").st_size)  # their number, since Linux 6.2; 0 before
-        if tasks > 2 * max_tasks:
-            break
+        if tasks > max_tasks:  # the verdict is known, and every moment spent reading lets a fork bomb double
+            return Usage(tasks, 0, seconds, descriptors)
     used = _memory(pids, "status", _MEMORY)
     if used > memory_bytes:
         used = _memory(pids, "smaps_rollup", _PSS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,11 +18,14 @@ from edgeevo.domain import File, LimitHit, State
 from edgeevo.errors import SandboxError
 from edgeevo.sandbox import open_sandbox
 from edgeevo.sandbox.abuse.trial import inside
+from edgeevo.sandbox.confine import PRECEDENCE
 from edgeevo.sandbox.leftovers import kill_below, own_namespace, processes_below
+from edgeevo.sandbox.watch import children
 from tests.sandbox.conftest import STATE, TIGHT, descendants, needs_root, settled
 
 pytestmark = pytest.mark.sandbox
 ROOT = Path(__file__).parents[2]
+CAP_SYS_NICE = 23
 
 
 def gone(pid: int) -> bool:
@@ -71,6 +75,7 @@ import threading, time
 from edgeevo.domain import State
 from edgeevo.sandbox import open_sandbox
 from edgeevo.sandbox.abuse.trial import inside
+from edgeevo.sandbox.confine import PRECEDENCE
 from edgeevo.sandbox.leftovers import kill_below, own_namespace, processes_below
 made = []
 def make(): made.append(open_sandbox())
@@ -130,6 +135,16 @@ def test_a_directory_of_root_is_served_as_root(sandbox, tmp_path):
     with sandbox.open_directory(tmp_path, TIGHT) as box:
         assert box.run("f() { f | f & }; f; sleep 60").limit_hit is LimitHit.PROCESSES
         assert box.run("echo ok; echo 1 > /proc/sys/kernel/core_pattern").stdout == b"ok\n"
+
+
+@needs_root
+def test_where_no_limit_counts_processes_the_watch_goes_first(sandbox, tmp_path):
+    """A runner that serves root takes precedence over ordinary processes, so no fork bomb starves it; commands are ordinary and stay so."""
+    may = int(re.search(r"CapEff:\s+(\w+)", Path("/proc/self/status").read_text()).group(1), 16) >> CAP_SYS_NICE & 1
+    with sandbox.open_directory(tmp_path, TIGHT) as box:
+        niceness = {os.getpriority(os.PRIO_PROCESS, pid) for pid in children(os.getpid())}
+        assert (PRECEDENCE in niceness) == bool(may)
+        assert box.run("nice; nice -n -1 nice").stdout == b"0\n0\n"
 
 
 @needs_root
