@@ -27,7 +27,7 @@ from edgeevo.cli.report import lines
 from edgeevo.cli.text import clean, duration
 from edgeevo.cli.thinking import Thinker
 from edgeevo.config import Loaded, share
-from edgeevo.control import AuditAsked, NightAsked, StatusAsked, ask
+from edgeevo.control import AuditAsked, NightAsked, Status, StatusAsked, ask
 from edgeevo.errors import DaemonError, EdgeevoError
 from edgeevo.models import fetch, load_card
 from edgeevo.store.figures import report
@@ -37,6 +37,8 @@ from edgeevo.worker import Worker
 READY_SECONDS = 60.0
 STOP_SECONDS = 2.0
 KEPT_RUNS = 5
+DWELL_SECONDS = 3.0  # of quiet, before the night begins; the first daemon waits for a day of it
+WINDOW_SECONDS = 60.0  # to wait for that
 
 LOG = "".join(f"2026-05-0{1 + n % 7} {('INFO', 'ERROR', 'WARN')[n % 3]} unit-{n % 5} message {n}\n" for n in range(40))
 FILES = {
@@ -100,7 +102,9 @@ def _play(wanted: tuple[str, ...], *, compare: bool) -> None:
             _work(loaded, work)
             _title("Audit of the base model at its best prompt")
             follow(settings, AuditAsked(adapter="base"))
+        with served(Settings(settings.config_option, (*settings.settings, f"idle.enter_dwell_seconds={DWELL_SECONDS}"))):
             _title("The idle window opens: one night")
+            _wait_for_the_window(settings.loaded)
             trained = follow(settings, NightAsked()).adapter
             if trained:
                 _title("Audit of what the night trained")
@@ -115,6 +119,21 @@ def _play(wanted: tuple[str, ...], *, compare: bool) -> None:
         _title("Report")
         with Reader(loaded.database) as reader:
             click.echo("\n".join(lines(report(reader))))
+
+
+def _wait_for_the_window(loaded: Loaded) -> None:
+    """Until the daemon has begun its night by itself, to be followed. On a machine that others keep busy the night will be asked for."""
+    told, deadline = "", time.monotonic() + WINDOW_SECONDS
+    while time.monotonic() < deadline:
+        status = ask(loaded.socket, StatusAsked())
+        assert isinstance(status, Status)
+        if status.working_on:
+            return
+        if status.detail != told:
+            told = status.detail
+            click.echo(f"         not idle yet: {clean(told)}" if told else "         idle")
+        time.sleep(0.2)
+    click.echo("         not idle: the night is asked for instead")
 
 
 def _title(text: str) -> None:

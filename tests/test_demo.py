@@ -13,6 +13,7 @@ import pytest
 
 from edgeevo.demo import real_tasks
 from edgeevo.host import descendants
+from edgeevo.store.reader import Reader
 
 ROOT = Path(__file__).resolve().parents[1]
 REHEARSED = (
@@ -56,6 +57,23 @@ def test_interrupting_the_demo_leaves_nothing_behind(number: signal.Signals, mar
         time.sleep(0.05)
     assert [pid for pid in family if alive(pid)] == []
     assert (PROC / "mounts").read_text() == before
+
+
+@pytest.mark.model
+@pytest.mark.sandbox
+def test_the_night_of_the_demo_begins_by_itself() -> None:
+    """Nobody asks for the demo's night: the daemon finds the box idle, and the demo follows (a rehearsed adapter can't serve)."""
+    settings = ("night.rehearsal_seconds=1", "audit.tasks=4", "idle.enter_load_cores=900")
+    demo = subprocess.run(
+        [sys.executable, "-m", "edgeevo.demo", *REHEARSED, *settings], check=False, cwd=ROOT, capture_output=True, text=True, timeout=240
+    )
+    night = demo.stdout.partition("== The idle window opens")[2].partition("\n== ")[0]
+    assert "night-1 runs" in night
+    assert "asked for instead" not in night
+    state = re.search(r"== State in (\S+)", demo.stdout)
+    assert state
+    with Reader(Path(state.group(1)) / "edgeevo.db") as reader:
+        assert [row.cause for row in reader.history(10) if row.id.startswith("night")] == ["window"]
 
 
 def test_the_three_tasks_work_where_they_are_told(tmp_path: Path) -> None:
