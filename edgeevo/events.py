@@ -27,7 +27,6 @@ class Source(enum.StrEnum):
 
     ORACLE = "oracle"
     SUCCESS = "success"
-    REPLAY = "replay"
 
 
 class Evidence(Value):

@@ -34,6 +34,7 @@ def lines(found: Report) -> Iterator[str]:
     )
     yield from _section("Gate (exam; exact one-sided McNemar on discordant pairs)", _gates(found.gates), "nothing was judged yet")
     yield from _section("Evolution", _evolution(found), "no environments yet")
+    yield from _section("Examples that were learnt from, by source", _learnt(found), "no training yet")
     yield from _section("Time per phase", _phases(found), "no night yet")
     yield from _section("Real tasks", _runs(found), "none yet: `edgeevo run`")
     yield from _section("What practice, exam and audit have in common (must be 0)", _overlaps(found), "no tasks yet")
@@ -111,6 +112,14 @@ def _evolution(found: Report) -> list[str]:
         rejected = ", ".join(f"{count} {name}" for name, count in night.rejected.items())
         shown.append(f"  {sum(night.rejected.values())} rejected" + (f": {clean(rejected)}" if rejected else ""))
     return shown
+
+
+def _learnt(found: Report) -> list[str]:
+    names = {"oracle": "verified reference solutions", "success": "own verified successes"}
+    return [
+        f"{night.owner}: {night.count} ({', '.join(f'{n} {names.get(source, clean(source))}' for source, n in night.by_source.items())})"
+        for night in found.learnt
+    ]
 
 
 def _phases(found: Report) -> list[str]:

@@ -15,7 +15,7 @@ from edgeevo.environments.splits import split_of
 from edgeevo.errors import TaskError
 from edgeevo.events import Source
 
-MAX_SOURCE_SHARE = {Source.ORACLE: 1.0, Source.SUCCESS: 0.5, Source.REPLAY: 0.3}
+MAX_SOURCE_SHARE = {Source.ORACLE: 1.0, Source.SUCCESS: 0.5}
 MAX_SKILL_SHARE = 0.15
 
 

@@ -66,6 +66,14 @@ class Evolution(Value):
     rejected: dict[str, int]
 
 
+class Learnt(Value):
+    """What a night's training learnt from: how many examples of each source (verified reference solutions, own successes)."""
+
+    owner: str
+    count: int
+    by_source: dict[str, int]
+
+
 class PhaseTime(Value):
     """Seconds of one phase of a night or audit (all its parts together)."""
 
@@ -93,6 +101,7 @@ class Report(Value):
     gains: tuple[Gain, ...]
     gates: tuple[Gate, ...]
     evolution: tuple[Evolution, ...]
+    learnt: tuple[Learnt, ...]
     phases: tuple[PhaseTime, ...]
     runs: tuple[RunRow, ...]
     overlaps: tuple[Overlap, ...]
@@ -105,6 +114,7 @@ def report(reader: Reader) -> Report:
         gains=tuple(gains(reader)),
         gates=tuple(gates(reader)),
         evolution=tuple(evolution(reader)),
+        learnt=tuple(learnt(reader)),
         phases=tuple(phases(reader)),
         runs=tuple(reversed(reader.runs())),
         overlaps=tuple(overlaps(reader)),
@@ -215,6 +225,18 @@ def evolution(reader: Reader) -> list[Evolution]:
     for row in rows:
         found.setdefault(row["owner"], ({}, {}))[0 if row["admitted"] else 1][row["name"]] = row["n"]
     return [Evolution(owner=owner, admitted=sum(yes.values()), by_direction=yes, rejected=no) for owner, (yes, no) in found.items()]
+
+
+def learnt(reader: Reader) -> list[Learnt]:
+    """Per night: the examples that were chosen last, by source, the most frequent first."""
+    rows = reader.query(
+        "select owner, by.key as source, by.value as n from events, json_each(body, '$.by_source') as by where kind = 'examples_selected' "
+        "and seq = (select max(seq) from events e where e.owner = events.owner and e.kind = 'examples_selected') order by at, owner, n desc"
+    )
+    found: dict[str, dict[str, int]] = {}
+    for row in rows:
+        found.setdefault(row["owner"], {})[row["source"]] = row["n"]
+    return [Learnt(owner=owner, count=sum(by_source.values()), by_source=by_source) for owner, by_source in found.items()]
 
 
 def phases(reader: Reader) -> list[PhaseTime]:

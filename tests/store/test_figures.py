@@ -58,6 +58,13 @@ def test_evolution_counts_reasons(reader: Reader) -> None:
     assert (night.admitted, night.by_direction, night.rejected) == (1, {"founder": 1}, {"SURFACE_ONLY": 1})
 
 
+def test_examples_are_counted_by_source(reader: Reader) -> None:
+    """Two examples, both verified reference solutions, and the report says so."""
+    (night,) = report(reader).learnt
+    assert (night.count, night.by_source) == (2, {"oracle": 2})
+    assert "  night-1: 2 (2 verified reference solutions)" in list(lines(report(reader)))
+
+
 def test_time_per_phase(reader: Reader) -> None:
     """The phases of the night in order, and the audits by their own clock."""
     found = [(each.phase, each.seconds) for each in report(reader).phases]
