@@ -50,8 +50,8 @@ NIGHT_NOTES = {
     "threads": "threads of trainer and model in a night",
     "p_threshold": "one-sided p-value below which the gate may promote",
     "margin": "share by which a stratum may be worse and still count as not inferior",
-    "evolution": "false: founders only (the comparison); such a night is not promoted by the demo",
-    "shuffle_labels": "true: the control experiment on answers of other tasks; must never be promoted",
+    "evolution": "false: founders only, as many examples; what such a night trains may be promoted, but not that of `demo --compare`",
+    "shuffle_labels": "true: the control experiment on answers of other tasks; only the gate keeps what it trains from serving",
 }
 
 
@@ -64,7 +64,7 @@ class DaemonSection(Value):
 
     state_dir: Annotated[str, _key("where database, adapters and models live; empty = /var/lib/edgeevo for root, else XDG state")] = ""
     runtime_dir: Annotated[str, _key("where the socket lives; empty = /run/edgeevo for root, else XDG runtime")] = ""
-    tick_seconds: Annotated[float, _key("how often the box is looked at", ge=0.05, le=60.0)] = 5.0
+    tick_seconds: Annotated[float, _key("how often the box is looked at, and systemd told that we live", ge=0.05, le=10.0)] = 5.0
     stop_seconds: Annotated[float, _key("how long workers get to stop before they are killed", ge=0.1, le=2.0)] = 1.0
     night_module: Annotated[str, _key("module that plays a night; edgeevo.rehearsal plays one without a model")] = "edgeevo.night"
     audit_module: Annotated[str, _key("module that plays the audit set")] = "edgeevo.audit"
@@ -112,11 +112,15 @@ class IdleSection(Value):
         "01:00-06:00"
     )
     enter_load_cores: Annotated[float, _key("start only while others use less than this", ge=0.0)] = 0.3
-    leave_load_cores: Annotated[float, _key("stop when others use more than this", ge=0.0)] = 0.8
+    leave_load_cores: Annotated[float, _key("stop a night of the window when others use more than this", ge=0.0)] = 0.8
     enter_dwell_seconds: Annotated[float, _key("quiet for this long before starting", ge=0.0)] = 120.0
     leave_dwell_seconds: Annotated[float, _key("busy for this long before stopping", ge=0.0)] = 20.0
-    min_free_memory_bytes: Annotated[int, _key("stop at once below this much available memory", ge=0)] = 400_000_000
-    min_free_disk_bytes: Annotated[int, _key("no nights below this much free disk; answering goes on", ge=0)] = 500_000_000
+    min_free_memory_bytes: Annotated[
+        int, _key("no night of the window, and an end to it at once, below this much available memory", ge=0)
+    ] = 400_000_000
+    min_free_disk_bytes: Annotated[
+        int, _key("no night of the window, and an end to it at once, below this much free disk; answering goes on", ge=0)
+    ] = 500_000_000
 
 
 class StoreSection(Value):
