@@ -3,9 +3,9 @@
     python benchmarks/crash.py [--quick] [--json FILE]
 
 SIGKILL hits the daemon after every event that it recorded, then, each in a night of its own, the night, the trainer and the model worker
-wherever they run after an event, and last any of them at random instants. Counted are recorded events that were lost or changed,
-processes and mounts left behind, and decisions that differ from those of the undisturbed night. Needs the model in .cache/models
-(`make setup` puts it there).
+wherever they run after an event, and last any of them at random instants. In one more night SIGTERM stops the daemon now and then, and the
+time until it has ended is taken. Counted are recorded events that were lost or changed, processes and mounts left behind, and decisions
+that differ from those of the undisturbed night. Needs the model in .cache/models (`make setup` puts it there).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ NIGHT_SECONDS = 900
 GONE_SECONDS = 10
 FAMILY = ("edgeevo.night", "edgeevo.learning.trainer", "edgeevo.agent.serve")  # below the daemon
 KILLS, KILLS_QUICK = 20, 4
+STOPS, STOP_AFTER_SECONDS, STOP_SECONDS = 12, 3.0, 2.0
 NIGHTS = 4  # disturbed at event boundaries: each meets those that the ones before missed
 CONFIG = """
 version = 1
@@ -67,8 +68,10 @@ class Box:
         state.mkdir()
         self.file.write_text(CONFIG.format(state=state, models=ROOT / ".cache" / "models"), encoding="utf-8")
         self.loaded = load(self.file)
+        self.started_at = 0.0
         self.daemon: subprocess.Popen[bytes] | None = None
         self.left: set[int] = set()
+        self.stops: list[float] = []  # seconds from SIGTERM to the end
         self._reader: sqlite3.Connection | None = None
 
     def start(self) -> None:
@@ -76,6 +79,7 @@ class Box:
         boot = "from edgeevo.cli import main; main()"
         command = [sys.executable, "-c", boot, "--config", str(self.file), "daemon"]
         self.daemon = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+        self.started_at = time.monotonic()
         self.until(lambda: bool(ask(self.loaded.socket, StatusAsked(), timeout_seconds=5)), 60)
 
     @staticmethod
@@ -113,6 +117,19 @@ class Box:
         os.kill(pid, signal.SIGKILL)
         if self.daemon is not None and pid == self.daemon.pid:
             self.daemon.wait()
+        self._outlived(rest)
+
+    def stop(self) -> None:
+        """SIGTERM the daemon, and take the time until it has ended."""
+        assert self.daemon is not None
+        rest = {child.pid for child in psutil.Process(self.daemon.pid).children(recursive=True)}
+        asked = time.monotonic()
+        self.daemon.terminate()
+        self.daemon.wait(30)
+        self.stops.append(time.monotonic() - asked)
+        self._outlived(rest)
+
+    def _outlived(self, rest: set[int]) -> None:
         deadline = time.monotonic() + GONE_SECONDS
         while (rest := {each for each in rest if _alive(each)}) and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -226,6 +243,13 @@ def at_random(total: int) -> Disturb:
     return disturb
 
 
+def stopped(box: Box, stops: list[int]) -> None:
+    """SIGTERM now and then, some seconds after the last start, `STOPS` times."""
+    if len(stops) < STOPS and box.daemon is not None and time.monotonic() - box.started_at > STOP_AFTER_SECONDS * (1 + len(stops) % 3):
+        stops.append(len(stops))
+        box.stop()
+
+
 def main() -> None:
     """Measure and write the claims."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -233,7 +257,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     mounts = Path("/proc/mounts").read_text(encoding="utf-8")
-    rows = []
+    rows, stops = [], list[float]()
     wanted_kills = KILLS_QUICK if options.quick else KILLS
     with tempfile.TemporaryDirectory() as folder:
         calm, _ = run(Path(folder) / "calm", lambda _box, _kills: None, [])
@@ -243,14 +267,23 @@ def main() -> None:
         if not options.quick:
             again = [(f"daemon at every event, night {n + 1}", at_every_event("daemon"), met) for n in range(NIGHTS)]
             others = [(f"{name} at every event", at_every_event(name), []) for name in FAMILY]
-            plans = [*again, *others, *plans]
+            plans = [*again, *others, ("SIGTERM now and then", stopped, []), *plans]
         for number, (name, disturb, kills) in enumerate(plans):
             if kills is met and len(met) >= total - 1:
                 continue  # behind the last one nothing is left to do
             started, before = time.monotonic(), len(kills)
             box, lost = run(Path(folder) / str(number), disturb, kills)
             same = decisions(box.recorded()) == wanted
-            row = {"plan": name, "kills": len(kills) - before, "events": total, "lost": lost, "left": len(box.left), "differs": not same}
+            row = {
+                "plan": name,
+                "kills": 0 if disturb is stopped else len(kills) - before,
+                "events": total,
+                "lost": lost,
+                "left": len(box.left),
+                "differs": not same,
+            }
+            row |= {"stops_seconds": [round(each, 3) for each in box.stops]} if disturb is stopped else {}
+            stops += box.stops if disturb is stopped else []
             rows.append(row | {"seconds": round(time.monotonic() - started, 1)})
             print(rows[-1], flush=True)
     mounts_left = Path("/proc/mounts").read_text(encoding="utf-8") != mounts
@@ -267,15 +300,22 @@ def main() -> None:
         figures["kinds of worker that no SIGKILL hit at an event boundary"] = sum(not each for _, _, each in plans if each is not met)
     for claim, figure in figures.items():
         print(f"{claim}: {figure} ({hits} kills)")
+    print(f"from SIGTERM to the end: {', '.join(f'{each:.2f}' for each in stops)} s")
     if options.json:
         raw = options.json.with_suffix(".rows.jsonl")
         raw.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         peer = "an undisturbed night of the same seed"
-        claims = [
+        claims: list[dict[str, Any]] = [
             {"claim": claim, "figure": figure, "unit": "count", "op": "<=", "target": 0, "against": peer, "n": hits}
             | {"interval": [figure, figure or hits * wilson(0, max(1, hits))[1]], "rows": raw.name}
             for claim, figure in figures.items()
         ]
+        if stops:
+            claims.append(
+                {"claim": "the longest way from SIGTERM, somewhere in a night, to the end of the daemon", "figure": round(max(stops), 3)}
+                | {"unit": "s", "op": "<=", "target": STOP_SECONDS, "against": "the promise", "n": len(stops)}
+                | {"interval": [round(min(stops), 3), round(max(stops), 3)], "rows": raw.name}
+            )
         options.json.write_text(json.dumps(claims, indent=1) + "\n", encoding="utf-8")
 
 
