@@ -7,6 +7,7 @@ again: evaluations are shared through a cache by policy and set.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -175,7 +176,8 @@ def _directories(place: Path) -> Iterator[tuple[Path, Path, Path]]:
     demos.mkdir(parents=True, exist_ok=True)
     earlier = sorted((each for each in demos.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
     for old in earlier[: max(0, len(earlier) - KEPT_RUNS + 1)]:
-        shutil.rmtree(old, ignore_errors=True)
+        if not _in_use(old):
+            shutil.rmtree(old, ignore_errors=True)
     state = Path(tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=demos))
     runtime = Path(tempfile.mkdtemp(prefix="edgeevo-"))
     try:
@@ -187,6 +189,18 @@ def _directories(place: Path) -> Iterator[tuple[Path, Path, Path]]:
         yield state, runtime, work
     finally:
         shutil.rmtree(runtime, ignore_errors=True)
+
+
+def _in_use(state: Path) -> bool:
+    """Whether a daemon of another demo has this state directory."""
+    try:
+        with (state / "daemon.lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return time.time() - state.stat().st_mtime < READY_SECONDS  # it is only just being started
+    return False
 
 
 @contextmanager

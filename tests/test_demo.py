@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
 import signal
 import subprocess
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeevo.demo import real_tasks
+from edgeevo.demo import KEPT_RUNS, _directories, real_tasks
 from edgeevo.host import descendants
 from edgeevo.store.reader import Reader
 
@@ -81,3 +83,16 @@ def test_the_three_tasks_work_where_they_are_told(tmp_path: Path) -> None:
     tasks = real_tasks(tmp_path)
     assert len(tasks) == 3
     assert all(task.directory == str(tmp_path) and task.check and str(tmp_path) in task.instruction for task in tasks)
+
+
+def test_a_state_directory_in_use_is_kept(tmp_path: Path) -> None:
+    """Of the earlier demos the latest few are kept, and every one whose daemon still runs."""
+    place = tmp_path / "demo"
+    for number in range(KEPT_RUNS + 3):
+        (place / str(number)).mkdir(parents=True)
+        (place / str(number) / "daemon.lock").touch()
+        os.utime(place / str(number), (number, number))
+    with (place / "0" / "daemon.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with _directories(tmp_path) as (state, _, _):
+            assert {each.name for each in place.iterdir()} == {"0", *(str(4 + n) for n in range(KEPT_RUNS - 1)), state.name}

@@ -337,7 +337,15 @@ class Keeper:
         if not directory:
             return None
         adapter = request.adapter.sha256 if request.adapter else ""
-        parts = [_code_id(), request.seed, request.tasks, request.groups, request.model.sha256, adapter]
+        parts = [
+            _code_id(),
+            self._loaded.config.daemon.audit_module,
+            request.seed,
+            request.tasks,
+            request.groups,
+            request.model.sha256,
+            adapter,
+        ]
         return Path(directory) / f"{content_id(parts)}.jsonl"
 
     def _cached(self, request: AuditRequest) -> tuple[Event, ...]:
@@ -352,8 +360,8 @@ class Keeper:
 def _code_id() -> str:
     """Content hash of everything that renders, plays and judges a task: another vocabulary, prompt or judge is another set."""
     package = Path(__file__).parents[1]
-    files = [f for part in ("environments", "agent", "learning") for f in sorted((package / part).glob("*.py"))]
-    return content_id([[f.name, hashlib.sha256(f.read_bytes()).hexdigest()] for f in [*files, package / "audit.py"]])
+    files = [f for part in ("environments", "agent", "learning", "sandbox") for f in sorted((package / part).glob("*.py"))]
+    return content_id([[f.name, hashlib.sha256(f.read_bytes()).hexdigest()] for f in [*files, package / "audit.py", package / "domain.py"]])
 
 
 def brief(error: EdgeevoError) -> str:
