@@ -146,13 +146,13 @@ def _night(service: Service, connection: Connection, request: NightAsked) -> Non
     """A night that already runs is followed; else one that was interrupted goes on; else a new one starts."""
     keeper = service.keeper
     running = keeper.owner
+    wall = None if request.for_seconds is None else service.host.wall() + request.for_seconds
     if running is None or running.kind != "night" or request.comparison:
         service.desk.release()
         waiting = [owner for owner in service.store.unfinished() if owner.kind == "night" and owner.cause != "comparison"]
         if waiting and not request.comparison:
-            keeper.go_on(waiting[0])
+            keeper.go_on(waiting[0], asked=True, deadline_at=wall)
         else:
-            wall = None if request.for_seconds is None else service.host.wall() + request.for_seconds
             keeper.night("comparison" if request.comparison else "command", deadline_at=wall)
         service.deadline_at = None if request.for_seconds is None else service.host.steady() + request.for_seconds
     _follow(service, connection)

@@ -55,6 +55,9 @@ class Keeper:
         self.job: Job | None = None
         self.owner: Owner | None = None
         self.progress: Progress | None = None
+        self.asked = (
+            False  # somebody commanded what runs, so that it isn't stopped for a busy box; else the window began it or goes on with it
+        )
         self.problem = ""  # what the last failure was; empty: none since the last success
         self.retry_at = 0.0
         self._again = ""  # id of a commanded night or audit that waits for its next try
@@ -112,13 +115,15 @@ class Keeper:
         name = self._store.start(kind, cause=cause, seed=seed, request=request, now=now, deadline_at=deadline_at, adapter_sha256=sha256)
         for event in known:
             self._store.record(name, event, now=now)
-        self.go_on(next(owner for owner in self._store.unfinished() if owner.id == name))
+        started = next(owner for owner in self._store.unfinished() if owner.id == name)
+        self.go_on(started, asked=cause != "window", deadline_at=deadline_at)
 
-    def go_on(self, owner: Owner) -> None:
-        """Start or resume the worker of `owner` behind its stored events; the model is verified anew."""
+    def go_on(self, owner: Owner, *, asked: bool, deadline_at: float | None = None) -> None:
+        """Start or resume the worker of `owner` behind its stored events, `asked` for or not; the model is verified anew."""
         self._refuse_second()
         model = self._model()
-        self._store.resumed(owner.id)
+        self._store.resumed(owner.id, deadline_at)
+        self.asked = asked
         self.owner, self.progress, self._trained, self._complete = owner, None, None, False
         self._heard = 0
         needs_weights = owner.kind == "night" and bool(model.gguf)
@@ -280,7 +285,7 @@ class Keeper:
         self.problem = f"{owner.id}: {brief(error)}"
         wait = STORE_RETRY_SECONDS if stored else min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (failures - 1))
         self.retry_at = self._wall() + wait
-        again = not given_up and owner.cause != "window"
+        again = not given_up and self.asked
         if again:
             self._again = owner.id
         with contextlib.suppress(StoreError):
@@ -299,7 +304,7 @@ class Keeper:
             name, self._again = self._again, ""
             for owner in self._store.unfinished():
                 if owner.id == name:
-                    self.go_on(owner)
+                    self.go_on(owner, asked=True, deadline_at=owner.deadline_at)
 
     @property
     def waiting(self) -> bool:

@@ -224,7 +224,7 @@ class Service:
                     self.store.finish(owner.id, "interrupted", reason="its time was over", now=self.host.wall())
                 elif self.keeper.job is None:
                     self.deadline_at = None if left is None else self.host.steady() + left
-                    self.keeper.go_on(owner)
+                    self.keeper.go_on(owner, asked=True, deadline_at=owner.deadline_at)
                 else:
                     self.store.finish(owner.id, "interrupted", reason="another one goes on first", now=self.host.wall())
 
@@ -278,7 +278,7 @@ class Service:
         if job is not None and owner is not None:
             if self.deadline_at is not None and self.host.steady() >= self.deadline_at:
                 self.keeper.stop("its time is over")
-            elif owner.cause == "window" and isinstance(self.judged, Busy):
+            elif not self.keeper.asked and isinstance(self.judged, Busy):
                 self.keeper.stop(f"{self.judged.reason}: {self.judged.detail}")
         elif (
             isinstance(self.judged, Idle) and not self.keeper.waiting and not self.desk.waiting and self.host.wall() >= self.keeper.retry_at
@@ -290,7 +290,7 @@ class Service:
         for owner in self.store.unfinished():
             if owner.kind == "night" and owner.cause != "comparison":
                 self.desk.release()
-                self.keeper.go_on(owner)
+                self.keeper.go_on(owner, asked=False)
                 return
         opened = (self.host.second_of_day() - self.rules.window_start_minute * 60) % DAY_SECONDS
         if not self.store.last_night(self.host.wall() - opened, "window")[0]:

@@ -163,10 +163,12 @@ class Store:
                 [status, reason, ended, failures, owner],
             )
 
-    def resumed(self, owner: str) -> None:
-        """A night or audit runs again."""
+    def resumed(self, owner: str, deadline_at: float | None) -> None:
+        """A night or audit runs again, until `deadline_at` at most."""
         with self._transaction() as db:
-            db.execute("update owners set status = 'running', reason = '', ended_at = null where id = ?", [owner])
+            db.execute(
+                "update owners set status = 'running', reason = '', ended_at = null, deadline_at = ? where id = ?", [deadline_at, owner]
+            )
 
     def unfinished(self) -> list[Owner]:
         """Nights and audits that were running or interrupted, oldest first: after a start, these go on."""

@@ -69,6 +69,30 @@ def test_somebody_who_needs_the_box_gets_it(service: Service) -> None:
     assert service.keeper.owner is not None and service.keeper.owner.id == "night-1"
 
 
+def test_who_runs_a_night_now_decides_whether_a_busy_box_stops_it(service: Service) -> None:
+    """A commanded night that the window goes on with is stopped for others; a night of the window that somebody asked for is not."""
+    service.keeper.night("command")
+    service.keeper.stop("asked to stop")
+    quiet(service, 200)
+    assert service.keeper.owner is not None and service.keeper.owner.cause == "command"
+    service.host.others_load_cores = 2.0  # type: ignore[attr-defined]
+    quiet(service, 60)
+    assert service.keeper.owner is None
+    (owner,) = service.store.unfinished()
+    service.keeper.go_on(owner, asked=True)
+    quiet(service, 60)
+    assert service.keeper.owner is not None
+
+
+def test_the_time_that_a_resumed_night_was_given_is_stored(service: Service) -> None:
+    """What `night --for` says of a night that goes on survives a kill of the daemon."""
+    service.keeper.night("command")
+    service.keeper.stop("asked to stop")
+    (owner,) = service.store.unfinished()
+    service.keeper.go_on(owner, asked=True, deadline_at=4711.0)
+    assert [each.deadline_at for each in service.store.unfinished()] == [4711.0]
+
+
 def test_d11_little_disk_stops_nights_and_nothing_else(service: Service) -> None:
     """Below the soft limit the night is interrupted; the daemon goes on."""
     quiet(service, 200)
