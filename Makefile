@@ -35,6 +35,7 @@ bench: setup
 docs: setup
 	$(BIN)/python scripts/docs_cli.py
 	$(BIN)/python scripts/docs_socket.py
+	$(BIN)/python scripts/docs_pilot.py
 
 # The demo with its comparison, kept as docs/results/demo.md.
 results: setup
