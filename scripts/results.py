@@ -1,4 +1,7 @@
-"""Turns what `make demo` printed into docs/results/demo.md: `make results`, or `edgeevo demo --compare | python scripts/results.py`."""
+"""Turns what `make demo` printed into docs/results/demo.md: `make results`, or `edgeevo demo --compare | python scripts/results.py`.
+
+What stands there below the mark is written by hand and is kept; whoever keeps a new run has to read it again.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+MARK = "<!-- What follows is written by hand. -->\n"
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "results" / "demo.md"
 HEAD = """# What one night of the demo did
 
@@ -32,7 +36,8 @@ def main() -> None:
     for line in sys.stdin:
         sys.stdout.write(line)
         lines.append(line)
-    TARGET.write_text(HEAD.format(report=report_of("".join(lines))), encoding="utf-8")
+    _, mark, notes = TARGET.read_text(encoding="utf-8").partition(MARK)
+    TARGET.write_text(HEAD.format(report=report_of("".join(lines))) + "\n" + (mark or MARK) + notes, encoding="utf-8")
 
 
 if __name__ == "__main__":
