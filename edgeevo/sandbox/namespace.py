@@ -54,11 +54,12 @@ def drop_to(uid: int, gid: int) -> None:
 def watch_parent(parent_pid: int, *, from_main_thread: bool) -> int:
     """Tie our life to the parent's: returns a pidfd that becomes readable when it ends; ends at once when it is gone already.
 
-    The kernel's own death signal is asked for only where a main thread started us, because it fires at the end of the *thread*.
+    The kernel's own death signal is asked for only where a main thread started us, because it fires at the end of the *thread*. It is one
+    that can be handled: whoever dies of SIGKILL leaves behind what a bubblewrap was making at that moment.
     """
     fd = os.pidfd_open(parent_pid)
     if from_main_thread:
-        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent_pid or select.select([fd], [], [], 0)[0]:
         os._exit(1)
     return fd

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import selectors
+import signal
 import socket
 import sys
 import time
@@ -22,6 +23,7 @@ from edgeevo.sandbox.command import MAX_COMMAND_BYTES, TOO_LONG, RunningCommand
 from edgeevo.sandbox.confine import take_precedence
 from edgeevo.sandbox.harvest import harvest
 from edgeevo.sandbox.layers import Abilities, Tier, find_abilities
+from edgeevo.sandbox.leftovers import end_below_us
 from edgeevo.sandbox.namespace import DIRECTORY, drop_to, enter, watch_parent
 from edgeevo.sandbox.seccomp import build_filter
 from edgeevo.sandbox.shell import RunningShell
@@ -72,6 +74,11 @@ class Runner:
             for number in list(self._running):
                 self._running[number][0].tick(now)
                 self._settle(number)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command is under way, or a shell open."""
+        return bool(self._running)
 
     def _patience(self) -> float | None:
         if not self._running:
@@ -295,6 +302,7 @@ def main(
         drop_to(uid, gid)
         parent = watch_parent(parent_pid, from_main_thread=from_main_thread)
         enter(build_filter(), with_directory=directory_fd >= 0)
+        signal.signal(signal.SIGTERM, _die)
         abilities = find_abilities(tier, DIRECTORY if directory_fd >= 0 else None)
     except (OSError, EdgeevoError) as error:
         hint = getattr(error, "hint", "") or (
@@ -304,7 +312,15 @@ def main(
         control.sendall(m.frame(m.Answer(number=0, reply=m.Failed(message=f"the sandbox can't enter its namespaces: {error}", hint=hint))))
         sys.exit(1)
     control.sendall(m.frame(m.Answer(number=0, reply=m.Ready(abilities=abilities))))
-    Runner(control, parent, place, abilities).serve()
+    runner = Runner(control, parent, place, abilities)
+    runner.serve()
+    if runner.busy:
+        end_below_us()
+
+
+def _die(*_: object) -> None:
+    end_below_us()
+    os._exit(128 + signal.SIGTERM)
 
 
 def _claim_descriptors(control_fd: int, directory_fd: int) -> socket.socket:

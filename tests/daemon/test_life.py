@@ -95,20 +95,23 @@ def test_what_was_audited_is_not_measured_again(box) -> None:
 
 
 def test_an_audit_is_shared_through_the_cache_directory(box, tmp_path) -> None:
-    """A fresh state directory with the same cache starts its audit from what was measured elsewhere."""
+    """A fresh state directory with the same cache takes its audit from what was measured elsewhere; another module measures for itself."""
     from tests.daemon.conftest import Box
 
     cache = f"audit.cache_dir={tmp_path / 'cache'}"
     box.start(cache)
     box.follow(AuditAsked(adapter="base"))
-    (tmp_path / "second").mkdir()
-    second = Box(tmp_path / "second")
-    try:
-        second.start(cache, "daemon.audit_module=edgeevo.nothing_plays_here")
-        second.follow(AuditAsked(adapter="base"))
-        assert second.rows("select count(*) from outcomes where split = 'audit'") == [(12,)]
-    finally:
-        second.kill()
+    (kept,) = (tmp_path / "cache").iterdir()
+    kept.write_text(kept.read_text().replace('"passed":false', '"passed":true'))  # so that it is told from one that was played
+    for module, passed in (("edgeevo.rehearsal", 12), ("edgeevo.nothing_plays_here", None)):
+        (tmp_path / module).mkdir()
+        second = Box(tmp_path / module)
+        try:
+            second.start(cache, f"daemon.audit_module={module}")
+            second.follow(AuditAsked(adapter="base"))
+            assert second.rows("select sum(passed) from outcomes where split = 'audit'") == [(passed,)]
+        finally:
+            second.kill()
 
 
 def test_killed_after_every_event_a_night_goes_on_and_ends_the_same(box) -> None:

@@ -19,7 +19,7 @@ from edgeevo.errors import SandboxError
 from edgeevo.sandbox import open_sandbox
 from edgeevo.sandbox.abuse.trial import inside
 from edgeevo.sandbox.confine import PRECEDENCE
-from edgeevo.sandbox.leftovers import kill_below, own_namespace, processes_below
+from edgeevo.sandbox.leftovers import end_below_us, kill_below, own_namespace, processes_below
 from edgeevo.sandbox.watch import children
 from tests.sandbox.conftest import STATE, TIGHT, descendants, needs_root, settled
 
@@ -74,9 +74,6 @@ def test_the_death_of_the_caller_ends_the_runner(thread):
 import threading, time
 from edgeevo.domain import State
 from edgeevo.sandbox import open_sandbox
-from edgeevo.sandbox.abuse.trial import inside
-from edgeevo.sandbox.confine import PRECEDENCE
-from edgeevo.sandbox.leftovers import kill_below, own_namespace, processes_below
 made = []
 def make(): made.append(open_sandbox())
 if {thread}:
@@ -264,6 +261,35 @@ def test_a_runner_that_dies_while_commands_start_leaves_no_process():
         os.close(namespace)
 
 
+@pytest.mark.parametrize("thread", [False, True])
+def test_a_caller_that_dies_while_commands_start_leaves_no_process(thread):
+    """Nobody is left to sweep: the runner itself ends what bubblewrap had just made, before it ends."""
+    code = f"""
+import sys, threading
+from edgeevo.domain import State
+from edgeevo.sandbox import open_sandbox
+made = []
+def make(): made.append(open_sandbox())
+if {thread}:
+    t = threading.Thread(target=make); t.start(); t.join()
+else: make()
+boxes = [made[0].open(State(nodes={{}}, cwd="/")) for _ in range(4)]
+print(made[0].runner_pid, flush=True)
+sys.stdin.read(1)
+for box in boxes: threading.Thread(target=box.run, args=("sleep 60",)).start()
+"""
+    for number in range(12):
+        child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+        namespace = own_namespace(int(child.stdout.readline()))
+        child.stdin.write(b"x")
+        child.stdin.flush()
+        time.sleep(number / 1500)
+        child.kill()
+        child.communicate()
+        assert settled(lambda: not processes_below(namespace))  # noqa: B023 - called at once
+        os.close(namespace)
+
+
 def test_no_namespace_that_we_live_in_is_ever_swept(monkeypatch):
     """A process that shares our namespace gives none, and ours, given by mistake, is left alone."""
     killed = []
@@ -271,4 +297,5 @@ def test_no_namespace_that_we_live_in_is_ever_swept(monkeypatch):
     assert own_namespace(os.getpid()) == -1
     with Path("/proc/self/ns/user").open() as ours:
         kill_below(ours.fileno())
+    end_below_us()
     assert killed == []
