@@ -262,6 +262,9 @@ class ModelFiles(Value):
     weights_dir: str
 
 
+NIGHTS_AT_ZERO = 3  # in a row without one success, and a lineage is reduced; so much of its past does a night need
+
+
 class NightRequest(Value):
     """One line on the night's stdin. `past` holds the stored events of the same night when it is resumed."""
 
@@ -273,6 +276,7 @@ class NightRequest(Value):
     incumbent_path: str | None = None
     incumbent: Adapter | None = None
     lineages: tuple[Environment, ...] = ()  # admitted in earlier nights, in order of admission
+    moves: tuple[LineageMoved, ...] = ()  # of the scheduler's pointers in earlier nights, the last of each lineage, oldest first
     past: tuple[Event, ...] = ()
 
 

@@ -40,7 +40,7 @@ from edgeevo.events import (
     TrainingCheckpoint,
 )
 from edgeevo.evolution.harness import Harness
-from edgeevo.evolution.lineage import Pool, move
+from edgeevo.evolution.lineage import Pool, due, move
 from edgeevo.evolution.rules import RuleProposer
 from edgeevo.learning import exam, gate
 from edgeevo.learning.examples import Example, practice_tasks, select, shuffled
@@ -124,8 +124,9 @@ class Night:
 
     def _practise(self) -> Iterator[Event]:
         policy = self._incumbent()
-        due = self._due()
-        for n, env in enumerate(due):
+        # by the moves of earlier nights alone: tonight's must not change what a night that is resumed still has to do
+        tonight = due(self.pool.environments, self.request.moves, self.request.seed, self.plan.practice_groups)
+        for n, env in enumerate(tonight):
             if env.id in self.pool.played:
                 yield from self._moved(env)
                 continue
@@ -136,7 +137,7 @@ class Night:
             episodes = play(policy, [Attempt(task=task, seed=s, temperature=PRACTICE_TEMPERATURE) for s in seeds], self.sandbox)
             yield EpisodesPlayed(environment_id=env.id, task=task, episodes=tuple(episodes))
             yield from self._moved(env)
-            yield Progress(phase=Phase.PRACTISE, done=n + 1, total=len(due))
+            yield Progress(phase=Phase.PRACTISE, done=n + 1, total=len(tonight))
 
     def _moved(self, env: Environment) -> Iterator[Event]:
         """Where the scheduler's pointer goes after the attempts at `env`, unless that is recorded already; BROKEN ones don't count."""
@@ -144,12 +145,7 @@ class Night:
             return
         played = next(e for e in self.past if isinstance(e, EpisodesPlayed) and e.environment_id == env.id)
         valid = [e for e in played.episodes if e.ending is not Ending.BROKEN]
-        yield move(env, sum(e.passed for e in valid), len(valid))
-
-    def _due(self) -> list[Environment]:
-        """Which environments are practised tonight: spread over lineages by hash, youngest generations and founders alike."""
-        order = sorted(self.pool.environments, key=lambda env: derive_seed("due", self.request.seed, env.id))
-        return order[: self.plan.practice_groups]
+        yield move(env, sum(e.passed for e in valid), len(valid), self.request.moves)
 
     # --- train --------------------------------------------------------------------------------------------------------
 

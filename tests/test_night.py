@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import takewhile
 from pathlib import Path
 
 import msgspec
@@ -202,6 +204,23 @@ def test_evolved_environments_are_practised_too(sandbox, night: list[Event]) -> 
     cut = next(i for i, e in enumerate(night) if isinstance(e, PhaseEnded) and e.phase is Phase.EVOLVE) + 1
     again = dream(sandbox, Minds({}), night[:cut], everything)
     assert {e.environment_id for e in of(again, EpisodesPlayed)} == {e.environment.id for e in of(again, EnvironmentAdmitted)}
+
+
+@pytest.mark.sandbox
+def test_practice_is_where_the_pointers_of_earlier_nights_stand(sandbox, night: list[Event]) -> None:
+    """What was solved in an earlier night isn't played again: its lineage's turn is the next generation's."""
+    cut = next(i for i, e in enumerate(night) if isinstance(e, PhaseEnded) and e.phase is Phase.EVOLVE) + 1
+    grown = [e.environment for e in of(night, EnvironmentAdmitted)]
+    lineages = sorted({env.lineage for env in grown if env.generation == 1})
+    plan = msgspec.structs.replace(PLAN, practice_groups=len(lineages))
+    for action, generation in (("stay", 0), ("advance", 1)):
+        moves = [LineageMoved(lineage=x, generation=0, action=action, passed=7, attempts=8, environment_id="e") for x in lineages]
+        asked = request(plan, night[:cut], moves=tuple(moves))
+        with closing(Night(asked, sandbox, Minds({})).run()) as running:
+            events = list(takewhile(lambda e: not (isinstance(e, PhaseStarted) and e.phase is Phase.TRAIN), running))
+        played = {e.environment_id for e in of(events, EpisodesPlayed)}
+        assert lineages and played == {env.id for env in grown if env.id in played and env.generation == generation}
+        assert len(played) == len(lineages)
 
 
 @pytest.mark.sandbox

@@ -23,6 +23,7 @@ from edgeevo.domain import Adapter, content_id, derive_seed, encode
 from edgeevo.durable import write_durably
 from edgeevo.errors import EdgeevoError, ModelError, RefusedError, StoreError, WorkerError
 from edgeevo.events import (
+    NIGHTS_AT_ZERO,
     AdapterJudged,
     AdapterTrained,
     AuditRequest,
@@ -87,6 +88,7 @@ class Keeper:
             incumbent=active,
             incumbent_path=str(self._shelf.path(active.sha256)) if active else None,
             lineages=() if comparison else self._store.lineages(),
+            moves=() if comparison else self._store.moves(NIGHTS_AT_ZERO),
         )
         self._start("night", cause, request.seed, encode(request), deadline_at, None)
 

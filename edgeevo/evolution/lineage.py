@@ -5,12 +5,13 @@ Pure. `Pool.after(event)` folds one event in; replaying the stored events of a n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 import msgspec
 
-from edgeevo.domain import Environment, Program, Value, content_id
-from edgeevo.events import EnvironmentAdmitted, EnvironmentRejected, EpisodesPlayed, Event, LineageMoved
+from edgeevo.domain import Environment, Program, Value, content_id, derive_seed
+from edgeevo.events import NIGHTS_AT_ZERO, EnvironmentAdmitted, EnvironmentRejected, EpisodesPlayed, Event, LineageMoved
 
 ADVANCE_ABOVE = 6  # of 8 attempts
 ADVANCE, STAY, REDUCE = "advance", "stay", "reduce"  # what the scheduler does after attempts
@@ -97,11 +98,44 @@ class Pool(Value):
         return [env.program for env in sorted((e for e in self.environments if e.lineage == lineage), key=lambda e: e.generation)]
 
 
-def move(environment: Environment, passed: int, attempts: int, nights_at_zero: int = 0) -> LineageMoved:
-    """The scheduler's rule: advance when more than 6 of 8 pass, reduce after three nights at zero, else stay."""
+def due(pool: Iterable[Environment], moves: Sequence[LineageMoved], seed: int, count: int) -> list[Environment]:
+    """At most `count` environments to attempt tonight: of each lineage, drawn by hash, one of the generation that its pointer stands at.
+
+    `moves` are those of earlier nights, oldest first. A pointer that is ahead of its lineage waits at the youngest generation. With fewer
+    lineages than `count` the others follow, whatever their generation.
+    """
+
+    def drawn(env: Environment) -> int:
+        return derive_seed("due", seed, env.id)
+
+    lines: dict[str, list[Environment]] = {}
+    for env in sorted(pool, key=drawn):
+        lines.setdefault(env.lineage, []).append(env)
+    first = []
+    for lineage, line in lines.items():
+        at = pointer(lineage, moves)
+        first.append(max((env for env in line if env.generation <= at), key=lambda env: env.generation, default=line[0]))
+    first.sort(key=drawn)
+    others = [env for line in lines.values() for env in line if env not in first]
+    return [*first, *sorted(others, key=drawn)][:count]
+
+
+def pointer(lineage: str, moves: Sequence[LineageMoved]) -> int:
+    """The generation at which a lineage is to be attempted next; 0 for one that never was."""
+    last = next((move for move in reversed(moves) if move.lineage == lineage), None)
+    return 0 if last is None else max(0, last.generation + {ADVANCE: 1, REDUCE: -1}.get(last.action, 0))
+
+
+def move(environment: Environment, passed: int, attempts: int, moves: Sequence[LineageMoved] = ()) -> LineageMoved:
+    """The scheduler's rule: advance when more than 6 of 8 pass, reduce after three nights at zero in this generation, else stay.
+
+    `moves` are those of earlier nights, oldest first.
+    """
+    before = [m for m in moves if m.lineage == environment.lineage and m.attempts]
+    zeros = len(list(takewhile(lambda m: m.passed == 0 and m.generation == environment.generation, reversed(before))))
     if attempts and passed * 8 > ADVANCE_ABOVE * attempts:
         action = ADVANCE
-    elif passed == 0 and nights_at_zero >= 3:
+    elif attempts and passed == 0 and zeros + 1 >= NIGHTS_AT_ZERO:
         action = REDUCE
     else:
         action = STAY

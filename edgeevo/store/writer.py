@@ -9,6 +9,7 @@ store.past(night)                               # what a resumed night is given
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,14 +28,14 @@ from edgeevo.events import (
     Evaluated,
     Event,
     ExamplesSelected,
+    LineageMoved,
     NightEnded,
     Progress,
 )
+from edgeevo.store.file import connect
 from edgeevo.store.library import Database
 from edgeevo.store.schema import MIGRATIONS, NAMES
 
-BUSY_TIMEOUT_SECONDS = 10.0
-NETWORK_FILESYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "ceph"})
 RUNNING = ("running", "interrupted")
 
 
@@ -65,18 +66,7 @@ class Store:
     @classmethod
     def open(cls, path: Path, *, max_bytes: int, now: float, mounts: str = "") -> Store:
         """Open or create the database at `path`. `mounts`: the text of /proc/mounts, to refuse network file systems. StoreError."""
-        kind = filesystem_of(path.parent, mounts)
-        if kind in NETWORK_FILESYSTEMS:
-            raise StoreError(f"{path.parent} is on {kind}, where locks can't be trusted", hint="set daemon.state_dir to a local disk")
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        incident = ""
-        try:
-            connection = _connect(path, max_bytes)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise StoreError(f"database {path}: {error}", hint="is another daemon running, is the disk full or read-only?") from error
-            incident = _move_aside(path, now, str(error))
-            connection = _connect(path, max_bytes)
+        connection, incident = connect(path, max_bytes=max_bytes, now=now, mounts=mounts)
         store = cls(connection, path, incident)
         store._migrate()
         if incident:
@@ -202,6 +192,20 @@ class Store:
         )
         return tuple(self._decoded(row[0], Environment) for row in rows)
 
+    def moves(self, each: int) -> tuple[LineageMoved, ...]:
+        """How pointers moved after attempts, at most the last `each` moves of a lineage, oldest first; those of comparisons left out."""
+        rows = self._read(
+            "select body from events join owners on owners.id = events.owner where events.kind = 'lineage_moved' "
+            "and owners.kind = 'night' and owners.cause != 'comparison' order by owners.started_at desc, owners.rowid desc, seq desc"
+        )
+        kept: list[LineageMoved] = []
+        counts: Counter[str] = Counter()
+        for move in (self._decoded(row[0], LineageMoved) for row in rows):
+            if move.environment_id and counts[move.lineage] < each:
+                counts[move.lineage] += 1
+                kept.append(move)
+        return tuple(reversed(kept))
+
     def record(self, owner: str, event: Event, *, now: float) -> int:
         """One event and every row derived from it, in one durable transaction. Returns its number; `Progress` has none (0)."""
         if isinstance(event, Progress):
@@ -293,43 +297,6 @@ class Store:
     def close(self) -> None:
         """Checkpoint and close; safe to call twice."""
         self._connection.close()
-
-
-def filesystem_of(directory: Path, mounts: str) -> str:
-    """The type of the file system that holds `directory`, by the text of /proc/mounts; empty when unknown."""
-    best, kind = "", ""
-    for line in mounts.splitlines():
-        parts = line.split(" ")
-        point = parts[1].replace("\\040", " ") if len(parts) > 2 else ""
-        if point and Path(point) in (directory.absolute(), *directory.absolute().parents) and len(point) >= len(best):
-            best, kind = point, parts[2]
-    return kind
-
-
-def _connect(path: Path, max_bytes: int) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS)
-    try:
-        connection.execute("pragma journal_mode = wal")
-        connection.execute("pragma synchronous = full")
-        connection.execute("pragma foreign_keys = on")
-        page = connection.execute("pragma page_size").fetchone()[0]
-        connection.execute(f"pragma max_page_count = {max_bytes // page}")
-        found = connection.execute("pragma quick_check(1)").fetchone()[0]
-        if found != "ok":
-            raise sqlite3.DatabaseError(found)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _move_aside(path: Path, now: float, why: str) -> str:
-    """Rename database, wal and shm with a time stamp, so that a new one can start and the old one can be looked at."""
-    for suffix in ("", "-wal", "-shm"):
-        part = path.with_name(path.name + suffix)
-        if part.exists():
-            part.rename(path.with_name(f"{path.name}.damaged-{now:.0f}{suffix}"))
-    return f"database was damaged ({why.splitlines()[0][:200]}); moved to {path.name}.damaged-{now:.0f}, started anew"
 
 
 def _derive(db: Database, owner: str, seq: int, event: Event, now: float) -> None:

@@ -14,10 +14,11 @@ import pytest
 
 from edgeevo.environments import sets
 from edgeevo.errors import StoreError
-from edgeevo.events import EnvironmentAdmitted, NightEnded, NightPlan, NightRequest, Phase, PhaseStarted, Progress
+from edgeevo.events import EnvironmentAdmitted, LineageMoved, NightEnded, NightPlan, NightRequest, Phase, PhaseStarted, Progress
 from edgeevo.rehearsal import night
+from edgeevo.store.file import filesystem_of
 from edgeevo.store.schema import MIGRATIONS
-from edgeevo.store.writer import Store, filesystem_of
+from edgeevo.store.writer import Store
 from tests.store.conftest import MODEL, fill
 
 KILLED = """
@@ -44,6 +45,20 @@ def test_events_come_back_as_they_were(store: Store, tmp_path: Path) -> None:
     for event in events:
         store.record(owner, event, now=2.0)
     assert list(store.past(owner)) == events
+
+
+def test_moves_of_all_nights_come_in_order_the_last_of_each_lineage(store: Store) -> None:
+    """A new night knows how pointers moved, not how evolution ended; comparisons move none, and what is too old is left out."""
+
+    def moved(lineage: str, number: int, environment: str = "e") -> LineageMoved:
+        return LineageMoved(lineage=lineage, generation=number, action="stay", passed=0, attempts=8, environment_id=environment)
+
+    for number in range(11):
+        owner = store.start("night", cause="comparison" if number == 9 else "window", seed=1, request=b"{}", now=float(number))
+        for event in (moved("a", number), moved("b", 0, ""), moved("c", number)) if number else (moved("d", 0),):
+            store.record(owner, event, now=2.0)
+        store.record(owner, NightEnded(summary="done"), now=3.0)
+    assert store.moves(2) == (moved("d", 0), moved("a", 8), moved("c", 8), moved("a", 10), moved("c", 10))
 
 
 def test_environments_of_all_nights_come_in_the_order_of_their_admission(store: Store) -> None:
