@@ -124,10 +124,13 @@ class IdleSection(Value):
 
 
 class StoreSection(Value):
-    """The database."""
+    """The database, and what is kept beside it."""
 
     max_database_bytes: Annotated[int, _key("quota of the database file", ge=1 << 20)] = 2_000_000_000
     keep_trajectories_days: Annotated[int, _key("transcripts older than this are pruned; outcomes stay for ever", ge=1)] = 30
+    keep_adapters: Annotated[
+        int, _key("files of adapters kept besides those in slots, the youngest; what is known of the others stays", ge=1)
+    ] = 30
 
 
 class AuditSection(Value):

@@ -108,6 +108,16 @@ class Shelf:
             )
         return target
 
+    def sweep(self, keep: int) -> list[str]:
+        """Remove what no slot holds, but for the `keep` files that were kept last; leftovers of copies go, too. Returns the names."""
+        factory = self.factory.adapter if self.factory else None
+        held = {self.path(a.sha256).name for a in (self.slots.active, self.slots.previous, self.slots.candidate, factory) if a}
+        loose = sorted((p for p in self.directory.iterdir() if p.name not in held), key=lambda p: p.stat().st_mtime_ns, reverse=True)
+        gone = [p for p in loose if p.suffix == ".new"] + [p for p in loose if p.suffix != ".new"][keep:]
+        for path in gone:
+            path.unlink()
+        return [path.name for path in gone]
+
     def activate(self, sha256: str) -> None:
         """Let the candidate with this hash serve, after hashing its file again. ModelError: file altered; RefusedError: not staged."""
         candidate = self.slots.candidate

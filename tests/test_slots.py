@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,26 @@ def test_rollback_goes_back_step_by_step_to_factory(tmp_path: Path) -> None:
     assert (shelf.rollback(), shelf.rollback()) == (first, None)
     with pytest.raises(RefusedError):
         shelf.rollback()
+
+
+def test_a_sweep_keeps_what_slots_hold_and_the_youngest_of_the_rest(tmp_path: Path) -> None:
+    """However old they are, active, previous, candidate and factory stay; of the others, quarantined ones included, the youngest do."""
+    shelf = Shelf(tmp_path)
+    path, adapter = adapter_file(tmp_path, b"factory")
+    shelf.install(Factory("small-factory", path, adapter))
+    held = [adapter, *[promoted(shelf, tmp_path, content) for content in (b"one", b"two")]]
+    shelf.stage(*adapter_file(tmp_path, b"three"))
+    held.append(shelf.slots.candidate)
+    loose = [shelf.keep(*adapter_file(tmp_path, bytes([number]))) for number in range(5)]
+    loose[0].rename(loose[0].with_suffix(".gguf.quarantined"))
+    for age, file in enumerate(sorted(shelf.directory.iterdir())):
+        os.utime(file, (age, age))
+    for age, file in enumerate(loose[1:], 100):
+        os.utime(file, (age, age))
+    (shelf.directory / "half.gguf.new").write_bytes(b"half")
+    assert len(shelf.sweep(2)) == 4
+    assert {p.name for p in shelf.directory.iterdir()} == {*(shelf.path(a.sha256).name for a in held), loose[3].name, loose[4].name}
+    assert shelf.sweep(2) == []
 
 
 def test_only_the_staged_candidate_can_be_activated(tmp_path: Path) -> None:

@@ -274,6 +274,17 @@ class Keeper:
             place.parent.mkdir(parents=True, exist_ok=True)
             write_durably(place, b"\n".join(encode(event) for event in self._store.past(owner.id) if isinstance(event, Evaluated)))
 
+    def sweep(self) -> None:
+        """Remove files that nothing needs any more: spools of what has ended, adapters beyond the number to keep."""
+        if self.job is not None or self._again:
+            return
+        unfinished = {owner.id for owner in self._store.unfinished()}
+        for spool in (self._loaded.state_dir / "spool").glob("*"):
+            if spool.name not in unfinished:
+                shutil.rmtree(spool, ignore_errors=True)
+        if not unfinished:  # an audit that goes on later may be of any adapter
+            self._shelf.sweep(self._loaded.config.store.keep_adapters)
+
     def _failed(self, error: EdgeevoError) -> None:
         """A failed worker is tried again, later each time, and given up after MAX_FAILURES in a row without a new event.
 

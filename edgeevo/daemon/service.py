@@ -246,6 +246,7 @@ class Service:
             self._guarded("floor", self._settle)
             keep = self.loaded.config.store.keep_trajectories_days * DAY_SECONDS
             self._guarded("retention", lambda: self.store.prune(self.host.wall() - keep))
+            self._guarded("files", self.keeper.sweep)
         if self.desk.loaded and not self.desk.waiting and self.host.steady() - self.asked_at > self.loaded.config.model.close_after_seconds:
             self.desk.release()
         state = self.keeper.job.owner if self.keeper.job else type(self.judged).__name__.lower()

@@ -56,6 +56,28 @@ def test_a_quiet_box_in_its_window_starts_a_night_after_the_dwell(service: Servi
     assert service.keeper.owner is not None and service.keeper.owner.cause == "window"
 
 
+def test_files_that_nothing_needs_are_swept_once_a_day(service: Service) -> None:
+    """Spools of ended nights go, those of nights that go on later stay, and so do all adapters as long as one does."""
+    service.tick()  # the day's first has passed
+    state = service.loaded.state_dir
+    later = service.store.start("night", cause="window", seed=1, request=b"{}", now=1.0)
+    service.store.finish(later, "interrupted", reason="", now=2.0)
+    for name in (later, "night-99"):
+        (state / "spool" / name).mkdir(parents=True)
+    for number in range(40):
+        (state / "adapters" / f"{number}.gguf").write_bytes(b"")
+    service.host.others_load_cores = 2.0  # type: ignore[attr-defined]
+    service.host.step(86_400)  # type: ignore[attr-defined]
+    service.tick()
+    assert [p.name for p in (state / "spool").iterdir()] == [later] and len(list((state / "adapters").iterdir())) == 40
+    service.store.finish(later, "failed", reason="", now=3.0)
+    service.tick()
+    assert len(list((state / "spool").iterdir())) == 1
+    service.host.step(86_400)  # type: ignore[attr-defined]
+    service.tick()
+    assert not list((state / "spool").iterdir()) and len(list((state / "adapters").iterdir())) == 30
+
+
 def test_somebody_who_needs_the_box_gets_it(service: Service) -> None:
     """Lasting load of others interrupts the night of the window; it goes on when they are gone."""
     quiet(service, 200)
