@@ -17,6 +17,8 @@ from edgeevo.domain import Message, Role
 from edgeevo.errors import ModelError, WorkerError
 from edgeevo.worker import Worker
 
+TIE = 1.0  # logits: 8-bit weights and activations move near-equal tokens past each other; a wrong adapter is off by many
+
 
 def turn(text="Print the number of lines in notes.txt.", **dice):
     return Turn(conversation=(Message(role=Role.USER, text=text),), **dice)
@@ -173,7 +175,7 @@ def test_replies_are_repeatable_and_dice_differ(model):
 
 @pytest.mark.model
 def test_both_engines_agree_token_by_token(model, adapter, weights_dir):
-    """Greedy replies of the served model with its adapter are those of transformers with PEFT on the trainable weights."""
+    """What the served model with its adapter says greedily is likeliest, ties aside, to transformers with PEFT on the trainable weights."""
     import torch
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
@@ -184,16 +186,15 @@ def test_both_engines_agree_token_by_token(model, adapter, weights_dir):
     ).eval()
     asked = [turn(text) for text in ("ls", "List the files.", "Print the date.", "Show the host's name.")]
     replies = model.policy(adapter, TRAINED_PROMPT).propose(asked)
-    agreed = total = 0
+    gaps: list[float] = []
     for question, reply in zip(asked, replies, strict=True):
         said = Message(role=Role.ASSISTANT, text=reply.text)
         (pair,) = model.tokenize([[*question.conversation, said]], TRAINED_PROMPT)
         with torch.no_grad():
-            likeliest = reference(input_ids=torch.tensor([pair["tokens"]])).logits[0].argmax(-1).tolist()
+            logits = reference(input_ids=torch.tensor([pair["tokens"]])).logits[0]
         marked = [place for place, m in enumerate(pair["mask"]) if m][: reply.reply_tokens]
-        agreed += sum(likeliest[place - 1] == pair["tokens"][place] for place in marked)
-        total += len(marked)
-    assert total >= 4 and agreed / total >= 0.95
+        gaps += [float(logits[place - 1].max() - logits[place - 1][pair["tokens"][place]]) for place in marked]
+    assert len(gaps) >= 4 and max(gaps) <= TIE, gaps
 
 
 @pytest.mark.model
