@@ -17,7 +17,7 @@ from edgeevo.domain import Message, Role
 from edgeevo.errors import ModelError, WorkerError
 from edgeevo.worker import Worker
 
-TIE = 1.0  # logits: 8-bit weights and activations move near-equal tokens past each other; a wrong adapter is off by many
+TIE = 0.25  # logits: 8-bit weights and activations move near-equal tokens past each other; without the adapter it is 1.7
 
 
 def turn(text="Print the number of lines in notes.txt.", **dice):
