@@ -27,6 +27,7 @@ from random import Random
 from pilot_engine import SLOTS, Engine, PilotPolicy, wrap
 
 from edgeevo.agent.episode import SUBMIT, Attempt, observe, play, verify
+from edgeevo.agent.prompt import BASE_PROMPT
 from edgeevo.domain import Episode, Message, Program, ProgramLink, Role, Split, Task, derive_seed
 from edgeevo.environments import sets, vocabulary
 from edgeevo.environments.program import FACT, follows, render
@@ -349,11 +350,13 @@ def base(engine: Engine, sandbox: Sandbox, recipe: Recipe) -> None:
     kinds = {f"zero-shot {p}": PilotPolicy(engine, p, text, grammar=GRAMMAR if p == "json" else "") for p, text in rules.items()}
     kinds["few-shot bare, no rules"] = PilotPolicy(engine, shots=shots())
     kinds["few-shot bare, rules"] = PilotPolicy(engine, system=rules["bare"], shots=shots())
+    kinds["as served"] = PilotPolicy(engine, system=BASE_PROMPT.system, shots=BASE_PROMPT.examples)
     kinds["few-shot bare, no rules, first line"] = PilotPolicy(engine, shots=shots(), line=True)
     exam = draw_tasks(balanced(sets.singles(Split.EXAM, recipe.themes)), 40, Split.EXAM, "exam singles")
     with RESULTS.open("a+") as ledger:  # cells that are in the ledger already aren't run again
         ledger.seek(0)
-        known = {row["cell"]: row["passed"] for row in map(json.loads, ledger) if row["run"] == "base"}
+        rows = [row for row in map(json.loads, ledger) if row["run"] == "base" and row["recipe"]["groups"] == recipe.groups]
+        known = {row["cell"]: row["passed"] for row in rows}
     scores = {}
     for name, policy in kinds.items():
         cell, used = f"{name}: exam singles", replace(recipe, protocol=policy.protocol, examples=0, system=policy.system)
