@@ -66,6 +66,7 @@ class DaemonSection(Value):
     runtime_dir: Annotated[str, _key("where the socket lives; empty = /run/edgeevo for root, else XDG runtime")] = ""
     tick_seconds: Annotated[float, _key("how often the box is looked at, and systemd told that we live", ge=0.05, le=10.0)] = 5.0
     stop_seconds: Annotated[float, _key("how long workers get to stop before they are killed", ge=0.1, le=2.0)] = 1.0
+    silence_seconds: Annotated[float, _key("a night or audit that says nothing for so long is ended and tried again", ge=1.0)] = 3600.0
     night_module: Annotated[str, _key("module that plays a night; edgeevo.rehearsal plays one without a model")] = "edgeevo.night"
     audit_module: Annotated[str, _key("module that plays the audit set")] = "edgeevo.audit"
 

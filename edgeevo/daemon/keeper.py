@@ -7,20 +7,18 @@ that was recorded but not carried out (we were killed in between) is carried out
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import shutil
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from edgeevo.config import Loaded
 from edgeevo.control import Finished, Told
+from edgeevo.daemon.audits import Audits
 from edgeevo.daemon.job import Job, decode
 from edgeevo.daemon.telling import tell
-from edgeevo.domain import Adapter, content_id, derive_seed, encode
-from edgeevo.durable import write_durably
+from edgeevo.domain import Adapter, derive_seed, encode
 from edgeevo.errors import EdgeevoError, ModelError, RefusedError, StoreError, WorkerError
 from edgeevo.events import (
     NIGHTS_AT_ZERO,
@@ -28,13 +26,13 @@ from edgeevo.events import (
     AdapterTrained,
     AuditRequest,
     Decision,
-    Evaluated,
     Event,
     ModelFiles,
     NightEnded,
     NightRequest,
     Progress,
 )
+from edgeevo.host import JUMP_SECONDS, Host
 from edgeevo.models import cards
 from edgeevo.slots import Shelf
 from edgeevo.store.writer import Owner, Store
@@ -47,12 +45,13 @@ STORE_RETRY_SECONDS = 30.0
 
 
 class Keeper:
-    """Use from the daemon's loop only. `say` passes Told and Finished to whoever follows; `wall` is the wall clock."""
+    """Use from the daemon's loop only. `say` passes Told and Finished to whoever follows."""
 
-    def __init__(
-        self, loaded: Loaded, store: Store, shelf: Shelf, wall: Callable[[], float], say: Callable[[Told | Finished], None]
-    ) -> None:
-        self._loaded, self._store, self._shelf, self._wall, self._say = loaded, store, shelf, wall, say
+    def __init__(self, loaded: Loaded, store: Store, shelf: Shelf, host: Host, say: Callable[[Told | Finished], None]) -> None:
+        self._loaded, self._store, self._shelf, self._wall, self._say = loaded, store, shelf, host.wall, say
+        self._steady, self._watched_at = host.steady, host.steady()
+        self._spoke_at = 0.0  # when the worker was started, or said something
+        self._audits = Audits(loaded.config.audit.cache_dir, loaded.config.daemon.audit_module)
         self.job: Job | None = None
         self.owner: Owner | None = None
         self.progress: Progress | None = None
@@ -104,10 +103,9 @@ class Keeper:
             adapter=adapter,
             adapter_path=str(self._shelf.path(adapter.sha256)) if adapter else None,
         )
-        known = self._store.audits_of(adapter.sha256 if adapter else None)
-        self._start(
-            "audit", "command", request.seed, encode(request), None, adapter.sha256 if adapter else None, known or self._cached(request)
-        )
+        sha256 = adapter.sha256 if adapter else None
+        known = self._store.audits_of(sha256) or self._audits.find(request)
+        self._start("audit", "command", request.seed, encode(request), None, sha256, known)
 
     def _start(
         self, kind: str, cause: str, seed: int, request: bytes, deadline_at: float | None, sha256: str | None, known: tuple[Event, ...] = ()
@@ -127,7 +125,7 @@ class Keeper:
         self._store.resumed(owner.id, deadline_at)
         self.asked = asked
         self.owner, self.progress, self._trained, self._complete = owner, None, None, False
-        self._heard = 0
+        self._heard, self._spoke_at = 0, self._steady()
         needs_weights = owner.kind == "night" and bool(model.gguf)
         try:
             if needs_weights:
@@ -179,6 +177,7 @@ class Keeper:
     def listen(self) -> None:
         """Read what the worker has said; call when `job` is readable. A failed worker is recorded, never raised."""
         assert self.job is not None
+        self._spoke_at = self._steady()
         try:
             for line in self.job.lines():
                 if self.job.module == WEIGHTS_MODULE:
@@ -191,6 +190,16 @@ class Keeper:
             self._failed(error)
         except OSError as error:
             self._failed(self._unusable(error))
+
+    def watch(self) -> None:
+        """Give up a worker that has said nothing for too long, as one that failed; call now and then. A box that slept is no silence."""
+        limit, before, self._watched_at = self._loaded.config.daemon.silence_seconds, self._watched_at, self._steady()
+        if self._watched_at - before > JUMP_SECONDS:
+            self._spoke_at += self._watched_at - before
+        if self.job is not None and self._steady() - self._spoke_at > limit:
+            self._failed(
+                WorkerError(f"{self.job.owner} has said nothing for {limit:.0f} s", hint="on a slow box raise daemon.silence_seconds")
+            )
 
     def _weights_ready(self, weights_dir: str) -> None:
         assert self.job is not None and self.owner is not None
@@ -269,10 +278,7 @@ class Keeper:
             shutil.rmtree(self._loaded.state_dir / "spool" / owner.id, ignore_errors=True)
             return
         request = msgspec.json.decode(owner.request, type=AuditRequest)
-        place = self._cache_file(request)
-        if place is not None:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_durably(place, b"\n".join(encode(event) for event in self._store.past(owner.id) if isinstance(event, Evaluated)))
+        self._audits.keep(request, self._store.past(owner.id))
 
     def sweep(self) -> None:
         """Remove files that nothing needs any more: spools of what has ended, adapters beyond the number to keep."""
@@ -347,39 +353,6 @@ class Keeper:
         if self.job is not None:
             self.job.close(grace_seconds)
         self.job = self.owner = self.progress = None
-
-    # --- the shared cache of audits ---
-
-    def _cache_file(self, request: AuditRequest) -> Path | None:
-        directory = self._loaded.config.audit.cache_dir
-        if not directory:
-            return None
-        adapter = request.adapter.sha256 if request.adapter else ""
-        parts = [
-            _code_id(),
-            self._loaded.config.daemon.audit_module,
-            request.seed,
-            request.tasks,
-            request.groups,
-            request.model.sha256,
-            adapter,
-        ]
-        return Path(directory) / f"{content_id(parts)}.jsonl"
-
-    def _cached(self, request: AuditRequest) -> tuple[Event, ...]:
-        place = self._cache_file(request)
-        try:
-            return tuple(msgspec.json.decode(line, type=Event) for line in place.read_bytes().splitlines()) if place else ()
-        except (OSError, msgspec.DecodeError):
-            return ()  # a cache that can't be read is a cache that is empty
-
-
-@cache
-def _code_id() -> str:
-    """Content hash of everything that renders, plays and judges a task: another vocabulary, prompt or judge is another set."""
-    package = Path(__file__).parents[1]
-    files = [f for part in ("environments", "agent", "learning", "sandbox") for f in sorted((package / part).glob("*.py"))]
-    return content_id([[f.name, hashlib.sha256(f.read_bytes()).hexdigest()] for f in [*files, package / "audit.py", package / "domain.py"]])
 
 
 def brief(error: EdgeevoError) -> str:

@@ -54,7 +54,7 @@ class Service:
         for name, incident in (("database", self.store.incident), ("slots", self.shelf.incident)):
             if incident:
                 self.health[name] = incident
-        self.keeper = Keeper(loaded, self.store, self.shelf, host.wall, self._tell)
+        self.keeper = Keeper(loaded, self.store, self.shelf, host, self._tell)
         self._guarded("floor", self._settle)
         self._guarded("promotion", self.keeper.carry_out)
         access = Access(uids=config.control.allow_uids, read_gid=loaded.read_gid, operate_gid=loaded.operate_gid)
@@ -238,6 +238,7 @@ class Service:
         """Look at the box and decide; short, never waits."""
         self._tick_waits, self._ticked_at = False, self.host.steady()
         self._guarded("tick", self._look)
+        self._guarded("silence", self.keeper.watch)
         self._guarded("retry", self.keeper.retry)
         self._guarded("night", self._decide)
         if self.host.steady() >= self._next_daily:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -76,6 +77,23 @@ def test_files_that_nothing_needs_are_swept_once_a_day(service: Service) -> None
     service.host.step(86_400)  # type: ignore[attr-defined]
     service.tick()
     assert not list((state / "spool").iterdir()) and len(list((state / "adapters").iterdir())) == 30
+
+
+def test_a_worker_that_says_nothing_is_ended_and_tried_again(service: Service) -> None:
+    """After daemon.silence_seconds it counts as failed, by name; its processes are gone, and the night goes on later."""
+    service.tick()
+    service.keeper.night("command")
+    first = service.keeper.job
+    service.host.step(50_000)  # type: ignore[attr-defined] - the box slept
+    quiet(service, 3600)
+    assert service.keeper.job is first is not None
+    os.kill(first.pid, signal.SIGSTOP)
+    quiet(service, 20)
+    assert service.keeper.job is None and "night-1: night-1 has said nothing for 3600 s" in service.keeper.problem
+    with pytest.raises(ProcessLookupError):
+        os.kill(first.pid, 0)
+    quiet(service, 20)
+    assert service.keeper.owner is not None and service.keeper.owner.id == "night-1"
 
 
 def test_somebody_who_needs_the_box_gets_it(service: Service) -> None:
