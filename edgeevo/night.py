@@ -226,7 +226,9 @@ class Night:
             )
             for told in trainer:
                 kind = told["kind"]
-                if kind == "step":
+                if kind == "start" and told["damage"]:
+                    yield Progress(phase=Phase.TRAIN, done=0, total=told["steps"], note=told["damage"])
+                elif kind == "step":
                     yield Progress(phase=Phase.TRAIN, done=told["step"], total=told["steps"], note=f"loss {told['loss']:.3f}")
                 elif kind == "checkpoint":
                     yield TrainingCheckpoint(path=told["path"], step=told["step"], steps=told["steps"], loss=told["loss"])

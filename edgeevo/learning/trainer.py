@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import msgspec
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from edgeevo.domain import Value, content_id, derive_seed
@@ -197,6 +197,7 @@ class Training:
         self.progress = Progress(recipe_id=request.recipe_id)
         self.out_dir = Path(request.out_dir)
         self.out_dir.mkdir(parents=True, exist_ok=True)
+        self.damage = ""  # why a checkpoint that is there was not taken over
         if request.resume:
             self._restore()
 
@@ -258,14 +259,22 @@ class Training:
         path = self.out_dir / CHECKPOINT
         if not path.exists():
             return
-        with safe_open(path, framework="pt") as stored:
-            progress = msgspec.json.decode(stored.metadata()["progress"], type=Progress)
-            if progress.recipe_id != self.progress.recipe_id:
-                return  # of another training; it is overwritten
-            self.model.values.copy_(stored.get_tensor("values"))
-            self.mean.copy_(stored.get_tensor("mean"))
-            self.square.copy_(stored.get_tensor("square"))
-            self.progress = progress
+        try:
+            with safe_open(path, framework="pt") as stored:
+                progress = msgspec.json.decode(stored.metadata()["progress"], type=Progress)
+                found = [stored.get_tensor(name) for name in ("values", "mean", "square")]
+        except (SafetensorError, msgspec.DecodeError, KeyError, TypeError, OSError) as error:
+            self.damage = f"{path.name} can't be read and is not taken over: {error}"
+            return
+        ours = (self.model.values, self.mean, self.square)
+        if progress.recipe_id != self.progress.recipe_id:
+            return  # of another training; it is overwritten
+        if [tensor.shape for tensor in found] != [tensor.shape for tensor in ours]:
+            self.damage = f"{path.name} holds other shapes than this training and is not taken over"
+            return
+        for mine, stored_tensor in zip(ours, found, strict=True):
+            mine.copy_(stored_tensor)
+        self.progress = progress
 
     def finish(self) -> dict[str, Any]:
         """Save the adapter by PEFT and as GGUF; what was made, for the last event."""
@@ -314,7 +323,8 @@ def train(request: TrainRequest, stopping: Stopping) -> Iterator[dict[str, Any]]
         begun = saved = time.monotonic()
         first = training.progress.step
         tokens = sum(len(example.tokens) for example in request.examples) * request.epochs
-        yield {"kind": "start", "step": first, "steps": len(plan), "tokens": tokens, "recipe_id": request.recipe_id}
+        told = {"step": first, "steps": len(plan), "tokens": tokens, "recipe_id": request.recipe_id, "damage": training.damage}
+        yield {"kind": "start", **told}
     except Stopped:
         yield {"kind": "stopped", "step": 0, "path": None}
         return

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from edgeevo.domain import derive_seed
 from edgeevo.errors import ModelError, WorkerError
 from edgeevo.learning import trainer
-from edgeevo.learning.trainer import Example, TrainRequest, batches_of, micro_batches, order_of, rate_at
+from edgeevo.learning.trainer import CHECKPOINT, Example, TrainRequest, batches_of, micro_batches, order_of, rate_at
 from edgeevo.worker import Worker
 
 
@@ -138,6 +138,19 @@ def test_a_resumed_training_is_the_same_training(whole, weights_dir, tmp_path):
     assert first[-1]["kind"] == "stopped" and first[-1]["step"] == 1 and rest[0]["step"] == 1
     assert rest[-1]["recipe_id"] == whole[-1]["recipe_id"]
     assert rest[-1]["losses"] == pytest.approx(whole[-1]["losses"], abs=1e-3)
+
+
+@pytest.mark.model
+def test_a_damaged_checkpoint_costs_its_steps_and_no_more(weights_dir, tmp_path):
+    """Cut short or overwritten, it is named and left, and the training begins anew."""
+    run(weights_dir, tmp_path, stop_after_steps=1)
+    checkpoint = tmp_path / CHECKPOINT
+    for content in (checkpoint.read_bytes()[:-1000], b"\0" * 5000, b""):
+        checkpoint.write_bytes(content)
+        start, *_, end = run(weights_dir, tmp_path, resume=True, stop_after_steps=1)
+        assert start["step"] == 0 and CHECKPOINT in start["damage"] and end["kind"] == "stopped"
+    start, *_, end = run(weights_dir, tmp_path, resume=True)
+    assert start["step"] == 1 and not start["damage"] and end["kind"] == "done"
 
 
 @pytest.mark.model
