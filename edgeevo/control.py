@@ -35,8 +35,11 @@ class ProposeAsked(Value, tag="propose"):
     adapter: str | None = None  # null: the one that serves; "base": none; "factory"; or the first digits of a hash
 
 
+MAX_TEXT_BYTES = 16_000  # of each text that is recorded with a real task, where it stays for ever
+
+
 class RunEnded(Value, tag="run_ended"):
-    """A real task is over, and is recorded with the caller's user."""
+    """A real task is over, and is recorded with the caller's user; each text has at most 16,000 bytes."""
 
     instruction: str
     directory: str  # a text like any other: the daemon never opens it

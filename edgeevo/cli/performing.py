@@ -15,7 +15,7 @@ from edgeevo.cli.hands import Done, RealTask, work
 from edgeevo.cli.text import clean, duration
 from edgeevo.cli.thinking import Thinker
 from edgeevo.cli.undoing import told_kept
-from edgeevo.control import RunEnded
+from edgeevo.control import MAX_TEXT_BYTES, RunEnded
 from edgeevo.domain import Changes, CommandResult, Ending, Value
 from edgeevo.errors import EdgeevoError, RefusedError
 from edgeevo.hands import MAX_UNDO_BYTES, Before, Ledger, Seen, apply, before, go_on, home, outside
@@ -55,6 +55,9 @@ def perform(thinker: Thinker, task: RealTask, wishes: Wishes = Wishes(), step: B
 
     `step` hears of each step of writing back. A refusal to write back is told in the result.
     """
+    for name, text in (("instruction", task.instruction), ("check", task.check or "")):
+        if len(text.encode("utf-8", "replace")) > MAX_TEXT_BYTES:
+            raise RefusedError(f"the {name} is longer than {MAX_TEXT_BYTES} bytes", hint="put it into a file and say where that is")
     seen, last = before(task.directory), [""]
 
     def noted(name: str) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from edgeevo import __version__
 from edgeevo.agent.policy import Reply
 from edgeevo.control import (
+    MAX_TEXT_BYTES,
     AuditAsked,
     FeedbackGiven,
     Finished,
@@ -46,8 +47,7 @@ def answer(service: Service, connection: Connection, request: Request) -> None:
         case ProposeAsked():
             _propose(service, connection, request)
         case RunEnded():
-            run = service.store.add_run({**msgspec.structs.asdict(request), "uid": connection.uid}, service.host.wall())
-            connection.send(Recorded(run=run))
+            _record(service, connection, request)
         case FeedbackGiven():
             _feedback(service, connection, request)
         case NightAsked():
@@ -140,6 +140,14 @@ def _feedback(service: Service, connection: Connection, request: FeedbackGiven) 
         raise RefusedError(what, hint="`edgeevo run` prints the number of a run that was recorded")
     service.store.add_feedback(run, connection.uid, service.host.wall(), good=request.good, note=request.note)
     connection.send(Recorded(run=run))
+
+
+def _record(service: Service, connection: Connection, request: RunEnded) -> None:
+    texts = msgspec.structs.asdict(request)
+    for name in ("instruction", "directory", "check_command", "policy_id", "ending"):
+        if len((texts[name] or "").encode()) > MAX_TEXT_BYTES:
+            raise RefusedError(f"{name} is longer than {MAX_TEXT_BYTES} bytes; the task is not recorded", hint="say it in fewer words")
+    connection.send(Recorded(run=service.store.add_run({**texts, "uid": connection.uid}, service.host.wall())))
 
 
 def _night(service: Service, connection: Connection, request: NightAsked) -> None:

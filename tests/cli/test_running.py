@@ -285,6 +285,19 @@ def test_an_interrupted_undoing_says_how_it_goes_on(
     assert f"`edgeevo {' '.join(words)}` goes on" in capsys.readouterr().err
 
 
+LONG = "x" * 16_001
+
+
+@pytest.mark.parametrize("words", [(LONG,), ("change a", "--check", LONG)], ids=["instruction", "check"])
+def test_a_task_too_long_to_be_recorded_is_refused_before_it_begins(
+    box: Box, directory: Path, records: Path, words: tuple[str, ...]
+) -> None:
+    """Nothing is run whose outcome could not be kept."""
+    result = told(box, "run", *words, "--dir", str(directory))
+    assert isinstance(result.exception, RefusedError) and "longer than 16000 bytes" in str(result.exception)
+    assert not box.rows("select 1 from runs") and "$" not in result.output
+
+
 @pytest.mark.parametrize("name", ["state", "inside", "home", "/"])
 def test_places_that_are_never_worked_on_are_refused_by_command(
     box: Box, records: Path, capsys: pytest.CaptureFixture[str], name: str

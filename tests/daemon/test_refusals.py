@@ -28,6 +28,15 @@ def test_a_number_beyond_the_database_costs_one_answer(box, request_) -> None:
     assert box.ask(RUN) == Recorded(run=1)
 
 
+@pytest.mark.parametrize("name", ["instruction", "directory", "check_command", "policy_id", "ending"])
+def test_a_text_without_end_is_not_kept_for_ever(box, name: str) -> None:
+    """What is recorded with a real task is bounded; more is refused and nothing is recorded."""
+    box.start()
+    with pytest.raises(RefusedError, match=f"{name} is longer than 16000 bytes"):
+        box.ask(msgspec.structs.replace(RUN, **{name: "é" * 8001}))
+    assert box.ask(msgspec.structs.replace(RUN, **{name: "é" * 8000})) == Recorded(run=1)
+
+
 def test_what_was_refused_does_not_begin_later(box) -> None:
     """An audit that is refused beside a night leaves no record, so that no later start of the daemon plays it."""
     box.start("night.rehearsal_seconds=30")
