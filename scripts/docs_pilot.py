@@ -9,7 +9,7 @@ from typing import Any
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "results" / "pilot.md"
 LEDGER = PAGE.with_suffix(".jsonl")
 MARK = "<!-- What follows is generated from pilot.jsonl: `make docs` -->\n"
-HEADER = ("run", "protocol", "examples", "batch", "rank", "learning rate", "B ×", "cell", "passed", "95 % interval")
+HEADER = ("run", "entries", "protocol", "examples", "batch", "rank", "learning rate", "B ×", "cell", "passed", "95 % interval")
 
 
 def _row(cell: dict[str, Any]) -> tuple[str, ...]:
@@ -25,6 +25,7 @@ def _row(cell: dict[str, Any]) -> tuple[str, ...]:
     low, high = cell["interval_percent"]
     return (
         cell["run"],
+        str(cell["entries"]),
         recipe["protocol"],
         *(recipe_columns if learnt else ("–",) * len(recipe_columns)),
         cell["cell"],
@@ -36,7 +37,7 @@ def _row(cell: dict[str, Any]) -> tuple[str, ...]:
 def generated() -> str:
     """What stands below the mark: every cell of the ledger, in the order in which it was measured."""
     rows = [_row(json.loads(line)) for line in LEDGER.read_text(encoding="utf-8").splitlines()]
-    lines = ["", "## Every cell", "", "| " + " | ".join(HEADER) + " |", "|---|---|---:|---:|---:|---:|---:|---|---:|---:|"]
+    lines = ["", "## Every cell", "", "| " + " | ".join(HEADER) + " |", "|---|---:|---|---:|---:|---:|---:|---:|---|---:|---:|"]
     return "\n".join([*lines, *("| " + " | ".join(each.replace("|", "\\|") for each in row) + " |" for row in rows), ""])
 
 
