@@ -67,11 +67,10 @@ def test_a_new_runner_replaces_a_dead_one():
             assert box.run("echo again").stdout == b"again\n"
 
 
-@pytest.mark.parametrize("thread", [False, True])
-def test_the_death_of_the_caller_ends_the_runner(thread):
-    """SIGKILL of the process that uses the sandbox leaves neither runner nor command, from whichever thread it was opened."""
-    code = f"""
-import threading, time
+def caller(thread: bool) -> str:
+    """The beginning of a program that opens a sandbox, from its main thread or from one that has ended since."""
+    return f"""
+import sys, threading
 from edgeevo.domain import State
 from edgeevo.sandbox import open_sandbox
 made = []
@@ -79,12 +78,20 @@ def make(): made.append(open_sandbox())
 if {thread}:
     t = threading.Thread(target=make); t.start(); t.join()
 else: make()
-box = made[0].open(State(nodes={{}}, cwd="/"))
+sandbox = made[0]
+"""
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_the_death_of_the_caller_ends_the_runner(thread):
+    """SIGKILL of the process that uses the sandbox leaves neither runner nor command, from whichever thread it was opened."""
+    code = """
+box = sandbox.open(State(nodes={}, cwd="/"))
 box.run("true")
 print("ready", flush=True)
 box.run("sleep 60", wall_seconds=60)
 """
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT)
+    child = subprocess.Popen([sys.executable, "-c", caller(thread) + code], stdout=subprocess.PIPE, cwd=ROOT)
     assert child.stdout.readline() == b"ready\n"
     assert settled(lambda: len(descendants(child.pid)) >= 4)
     below = descendants(child.pid)
@@ -264,22 +271,14 @@ def test_a_runner_that_dies_while_commands_start_leaves_no_process():
 @pytest.mark.parametrize("thread", [False, True])
 def test_a_caller_that_dies_while_commands_start_leaves_no_process(thread):
     """Nobody is left to sweep: the runner itself ends what bubblewrap had just made, before it ends."""
-    code = f"""
-import sys, threading
-from edgeevo.domain import State
-from edgeevo.sandbox import open_sandbox
-made = []
-def make(): made.append(open_sandbox())
-if {thread}:
-    t = threading.Thread(target=make); t.start(); t.join()
-else: make()
-boxes = [made[0].open(State(nodes={{}}, cwd="/")) for _ in range(4)]
-print(made[0].runner_pid, flush=True)
+    code = """
+boxes = [sandbox.open(State(nodes={}, cwd="/")) for _ in range(4)]
+print(sandbox.runner_pid, flush=True)
 sys.stdin.read(1)
 for box in boxes: threading.Thread(target=box.run, args=("sleep 60",)).start()
 """
     for number in range(12):
-        child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+        child = subprocess.Popen([sys.executable, "-c", caller(thread) + code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
         namespace = own_namespace(int(child.stdout.readline()))
         child.stdin.write(b"x")
         child.stdin.flush()
